@@ -127,15 +127,7 @@ class BudgetsPage:
         wanted = [*scopes, chosen] if isinstance(chosen, Scope) and chosen not in scopes else scopes
         found = {view.scope: view for view in await use.policies.budgets_of(tenant, wanted)}
         forecasts = await use.burn.of(tenant, list(found.values()))
-        within, now = self.tree.filter.within, datetime.now(UTC)
-        if within:
-            lines = [
-                line
-                for line in lines
-                if line.node is None
-                or wording.runs_out_within(found[line.node.scope], forecasts.get(line.node.scope), within, now)
-            ]
-        elif not self.tree.filter.is_tree:
+        if not self.tree.filter.is_tree and not self.tree.filter.exhausts:
             lines = by_use(lines, found)
         self.listing.show(
             render(

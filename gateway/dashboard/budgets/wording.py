@@ -1,12 +1,10 @@
 """Texts and figures of budgets."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from math import inf
 
 from purser.budget.policies.fields import ApprovalRules
 from purser.budget.policies.policy import Policy
-from purser.budget.reports.forecast import Forecast
 from purser.budget.reports.views import BudgetView
 from purser.gateway.dashboard.budgets.fields import INPUTS, POLICY_FIELDS, field_name, typed_span
 from purser.gateway.dashboard.components import Bar, bar
@@ -45,13 +43,6 @@ def limit(budget: BudgetView) -> str:
         granted = f" + {dollars(budget.granted.nano_usd)}" if budget.granted.nano_usd else ""
         shown.append(f"{dollars(policy.limit_nano_usd)}{granted}")
     return " · ".join(shown)
-
-
-def runs_out_within(budget: BudgetView, forecast: Forecast | None, within: timedelta, now: datetime) -> bool:
-    """Whether the budget is not used up yet, but will be within `within` according to its forecast."""
-    if forecast is None or forecast.exhausts_at is None or budget.ratio is None or budget.ratio >= 1:
-        return False
-    return forecast.exhausts_at <= now + within
 
 
 def figures(budget: BudgetView) -> list[tuple[str, list[str]]]:

@@ -1,20 +1,15 @@
-"""The budgets that the filter *Runs out* lists, and the order of lists."""
+"""The order of lists, and what a change says."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 
 from purser.budget.gate import Amount
 from purser.budget.policies.policy import Policy
 from purser.budget.postgres.reports.scope_tree import Node
-from purser.budget.reports.forecast import Basis, Forecast
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Scope
 from purser.gateway.dashboard.budgets.form import Change, effect
 from purser.gateway.dashboard.budgets.tree import Line, by_use
-from purser.gateway.dashboard.budgets.wording import recorded, runs_out_within
-
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-HOUR = timedelta(hours=1)
+from purser.gateway.dashboard.budgets.wording import recorded
 
 
 def budget(spent: int) -> BudgetView:
@@ -22,17 +17,6 @@ def budget(spent: int) -> BudgetView:
     nothing = Amount()
     policy = Policy(limit_tokens=100)
     return BudgetView(Scope.parse("session:s"), policy, {}, None, None, Amount(spent), nothing, nothing, nothing)
-
-
-def test_only_budgets_that_run_out_in_time_and_are_not_used_up_are_listed() -> None:
-    def ends(after: timedelta) -> Forecast:
-        return Forecast(1, 0, NOW + after, Basis.HOUR)
-
-    assert runs_out_within(budget(50), ends(timedelta(minutes=59)), HOUR, NOW)
-    assert not runs_out_within(budget(50), ends(timedelta(hours=8)), HOUR, NOW)
-    assert not runs_out_within(budget(100), ends(timedelta()), HOUR, NOW)  # it is used up
-    assert not runs_out_within(budget(50), Forecast(), HOUR, NOW)
-    assert not runs_out_within(budget(50), None, HOUR, NOW)
 
 
 def test_budgets_are_sorted_by_use_and_those_of_ended_tasks_come_last() -> None:

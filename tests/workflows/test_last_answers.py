@@ -34,6 +34,20 @@ async def test_an_agent_whose_limit_is_used_up_answers_from_the_reserve(thrifty:
     await thrifty.audited()
 
 
+async def test_the_last_call_names_its_tools_and_tells_the_provider_to_call_none(thrifty: World) -> None:
+    tool = {"name": "look_up", "description": "Looks up.", "parameters": {"type": "object", "properties": {}}}
+    agent = thrifty.agent(
+        "a", calls("unknown", text=PADDING), "So far so good.", max_output_tokens=300, tools=[tool],
+        budget={"limit_tokens": 600, "mode": "hard", "last_answer": 0.5},
+    )  # fmt: skip
+    async with thrifty.worker():
+        task = await thrifty.run(agent)
+    assert task["agents"]["a"]["reply"] == "So far so good."
+    first, last = (one.arrival for one in thrifty.provider.served())
+    assert [first.tool_choice, last.tool_choice] == [None, "none"]
+    assert all('"name": "look_up"' in str(one.text) for one in (first, last))
+
+
 async def test_every_agent_of_a_task_answers_at_the_same_time_from_its_part_of_the_reserve(thrifty: World) -> None:
     agents = [thrifty.agent(name, calls("unknown", text=PADDING), "Enough.", max_output_tokens=300) for name in "abc"]
     async with thrifty.worker():

@@ -13,6 +13,7 @@ GET  /r/{recording}/tools/{tool_call_id}         the recorded result of a tool c
 import hashlib
 import json
 import math
+from typing import Any
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
@@ -103,6 +104,7 @@ class _ModelEndpoint:
             messages=0 if isinstance(request, EmbeddingRequest) else len(request.messages),
             prompt_tokens=prompt,
             stream=request.stream,
+            tool_choice=request.tool_choice if isinstance(request, ChatRequest) else None,
             text=text if self._control.log.keep_text else None,
         )
 
@@ -163,6 +165,7 @@ def _arrival(
     messages: int = 0,
     prompt_tokens: int = 0,
     stream: bool = False,
+    tool_choice: str | dict[str, Any] | None = None,
     text: str | None = None,
 ) -> Arrival:
     return Arrival(
@@ -174,5 +177,6 @@ def _arrival(
         prompt_tokens,
         digest,
         stream,
+        tool_choice,
         text,
     )

@@ -53,6 +53,8 @@ class Arrival:
     """Digest of the prompt, messages and tools."""
     stream: bool
     """Whether the client requested a stream."""
+    tool_choice: str | dict[str, Any] | None = None
+    """Which tools the request lets the model call; None if it does not say."""
     text: str | None = field(default=None, repr=False)
     """The prompt as JSON; only if the log is configured to include text."""
 

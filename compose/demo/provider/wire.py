@@ -70,6 +70,8 @@ class ChatRequest(Wire):
     """The prompt."""
     tools: tuple[dict[str, Any], ...] | None = None
     """Definitions of the tools that the model may call."""
+    tool_choice: str | dict[str, Any] | None = None
+    """`none`, `auto`, `required`, or the function that the model has to call."""
     stream: bool = False
     """Whether the answer comes as server-sent events."""
     stream_options: StreamOptions | None = None

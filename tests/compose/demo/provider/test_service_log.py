@@ -120,6 +120,18 @@ async def test_text_is_logged_on_request(tmp_path: Path) -> None:
     assert CANARY in path.read_text()
 
 
+@pytest.mark.parametrize("choice", [None, "none", {"type": "function", "function": {"name": "look_up"}}])
+async def test_the_choice_of_tools_is_logged(provider: Provider, log_file: Path, choice: Any) -> None:
+    chat = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    async with httpx.AsyncClient() as http:
+        await http.post(
+            f"{provider.api_base}/chat/completions", json=chat | ({"tool_choice": choice} if choice else {})
+        )
+    [logged] = read_log(log_file)
+    assert logged.arrival.tool_choice == choice
+    assert logged == provider.served()[0]
+
+
 async def test_a_log_never_continues_the_file_of_another(provider: Provider, log_file: Path) -> None:
     with pytest.raises(FileExistsError):
         async with serve_provider(log=log_file):

@@ -8,9 +8,10 @@ from purser.activities.calls.shortages import shortage_of
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldAnswer, HoldRequest
+from purser.budget.labels import parse_tags
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.pricing import Pricing
-from purser.budget.scopes import Kind, Path, Scope
+from purser.budget.scopes import Path
 from purser.context.postgres.sessions.payers import Payers
 from purser.workflows.contract import ActivityName, HoldInput, HoldResult
 
@@ -32,8 +33,7 @@ class Hold:
         Raises:
             UnknownPrice, MoneyNeeded: a scope limits money, and the cost of the call is unknown.
         """
-        tags = tuple(Scope.parse(f"{Kind.TAG}:{tag}") for tag in request.tags)
-        stated = replace(Path.parse(request.path), tags=tags)
+        stated = replace(Path.parse(request.path), tags=parse_tags(request.tags))
         path = await self.payers.complete(request.tenant, stated)
         least_tokens = request.min_tokens or request.tokens
         quote = self.pricing.quote(request.model or None, request.tokens, least_tokens, request.nano_usd)

@@ -22,6 +22,16 @@ def tags_of(tags: Mapping[str, str]) -> tuple[Scope, ...]:
     return tuple(Scope(Kind.TAG, f"{name}={value}") for name, value in sorted(tags.items()))
 
 
+def tag_texts(tags: Mapping[str, str]) -> tuple[str, ...]:
+    """Tags by name as `name=value`, ordered by name: the form in which workflows carry them."""
+    return tuple(label.id for label in tags_of(tags))
+
+
+def parse_tags(texts: Iterable[str]) -> tuple[Scope, ...]:
+    """The labels of tags that are written `name=value`; raises `InvalidScope`."""
+    return tuple(Scope.parse(f"{Kind.TAG}:{text}") for text in texts)
+
+
 def with_tags_of_key(stated: Mapping[str, str], of_key: Mapping[str, str]) -> dict[str, str]:
     """The tags of a call: those that its key has, and those that its caller states.
 

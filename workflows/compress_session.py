@@ -45,4 +45,5 @@ def _request(start: CompressSessionInput, number: int) -> CompressInput:
         model=start.model,
         summarizer=start.summarizer,
         trigger=start.trigger,
+        tags=start.tags,
     )

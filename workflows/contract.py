@@ -360,6 +360,8 @@ class CompressInput:
     """`extractive` or the name of a model; empty: from the settings."""
     trigger: str = Trigger.REQUEST
     """A `Trigger`."""
+    tags: tuple[str, ...] = ()
+    """Tags of its calls if no agent is named, each `name=value`; an agent's calls have those of its task."""
 
 
 @dataclass(frozen=True)
@@ -375,6 +377,7 @@ class CompressSessionInput:
     trigger: str = Trigger.REQUEST
     task_id: str = ""
     agent_id: str = ""
+    tags: tuple[str, ...] = ()
 
     @property
     def workflow_id(self) -> str:

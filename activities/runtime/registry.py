@@ -1,7 +1,7 @@
 """Builds all activities of a worker from their dependencies."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -35,7 +35,7 @@ from purser.activities.settle import Settle
 from purser.activities.tasks.agent_context import AgentContexts
 from purser.activities.tasks.signatures import SignerOf, no_signer
 from purser.activities.tools import Tools
-from purser.budget.labels import labels_of
+from purser.budget.labels import labels_of, parse_tags
 from purser.budget.postgres.ledger.pricing import Pricing
 from purser.budget.pricing.price_book import PriceBook
 from purser.context.tokens import window_of
@@ -198,7 +198,8 @@ async def _compression_target(
     context = personal.resolved(dependencies.settings.context).settings
     model = request.model or dependencies.summarizer_model or DEFAULT_MODEL
     window = window_of(model, dependencies.prices.context_window(model), default=context.context_window_tokens)
-    path = await dependencies.stores.payers.of_session(request.tenant, request.session_id)
+    paying = await dependencies.stores.payers.of_session(request.tenant, request.session_id)
+    path = replace(paying, tags=parse_tags(request.tags))
     return CompressionTarget(path, model, context, context.context_budget(window))
 
 

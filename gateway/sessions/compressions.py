@@ -1,12 +1,15 @@
 """Compressions of sessions that are used over HTTP: started on request, and once an append passes the trigger."""
 
 import asyncio
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import NamedTuple
 
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import WorkflowIDConflictPolicy
 
 from purser.activities.runtime.stores import SessionStores
+from purser.budget.labels import tag_texts
 from purser.budget.pricing.price_book import PriceBook
 from purser.context.resolution import ResolvedContext
 from purser.context.tokens import PER_CONVERSATION, window_of
@@ -14,6 +17,14 @@ from purser.context.windows.engine import is_crowded
 from purser.workflows.contract import CompressResult, CompressSessionInput, Trigger, WorkflowName
 
 RPC_TIMEOUT = timedelta(seconds=5)
+
+
+class _Append(NamedTuple):
+    """The last append to a session whose compression has not been considered since."""
+
+    model: str
+    tags: tuple[str, ...]
+    """Each `name=value`."""
 
 
 class SessionCompressions:
@@ -42,7 +53,7 @@ class SessionCompressions:
         self._prices = prices
         self._context = context
         self._by_itself = by_itself
-        self._appended: dict[tuple[str, str], str] = {}
+        self._appended: dict[tuple[str, str], _Append] = {}
         self.poked = asyncio.Event()
         """Set by an append."""
 
@@ -62,10 +73,16 @@ class SessionCompressions:
             rpc_timeout=RPC_TIMEOUT,
         )
 
-    def appended(self, tenant: str, session_id: str, model: str) -> None:
-        """Notes that a session has new messages, whose tokens are counted for `model`; never waits."""
+    def appended(self, tenant: str, session_id: str, model: str, tags: Mapping[str, str]) -> None:
+        """Notes that a session has new messages; never waits.
+
+        Args:
+            tenant, session_id: of the session.
+            model: its tokens are counted for it.
+            tags: of the key that appended. Those of the last append are the tags of the compression.
+        """
         if self._by_itself:
-            self._appended[tenant, session_id] = model
+            self._appended[tenant, session_id] = _Append(model, tag_texts(tags))
             self.poked.set()
 
     async def start_due(self) -> None:
@@ -75,12 +92,15 @@ class SessionCompressions:
         """
         failures: list[Exception] = []
         for tenant, session_id in list(self._appended):
-            model = self._appended.pop((tenant, session_id))
+            last = self._appended.pop((tenant, session_id))
             try:
-                if await self._is_due(tenant, session_id, model):
-                    await self.start(CompressSessionInput(tenant, session_id, model=model, trigger=Trigger.SOFT_MARK))
+                if await self._is_due(tenant, session_id, last.model):
+                    start = CompressSessionInput(
+                        tenant, session_id, model=last.model, trigger=Trigger.SOFT_MARK, tags=last.tags
+                    )
+                    await self.start(start)
             except Exception as error:
-                self._appended.setdefault((tenant, session_id), model)
+                self._appended.setdefault((tenant, session_id), last)
                 failures.append(error)
         if failures:
             raise failures[0]

@@ -10,6 +10,7 @@ from temporalio.client import WorkflowFailureError
 from temporalio.service import RPCError
 
 from purser.activities.runtime.stores import SessionStores
+from purser.budget.labels import tag_texts
 from purser.context.conversation.messages import Message
 from purser.context.facts import MOST_TOKENS, render_facts
 from purser.context.postgres.sessions.windows import WindowRequest
@@ -20,6 +21,7 @@ from purser.context.windows.advice import Recommendation, ToolSafety, tool_safet
 from purser.context.windows.advice import recommend as advise
 from purser.context.windows.explain import explain
 from purser.gateway.access.auth import SessionWriter, WorkReader
+from purser.gateway.access.roles import Principal
 from purser.gateway.errors import CompressionFailed, FeatureOff, TemporalUnavailable
 from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.routing import Route
@@ -116,20 +118,23 @@ async def compress(
 ) -> CompressedView:
     """Compresses a conversation and waits for the next version of its summary. A second request joins a running one.
 
+    Its calls have the tags of the key that started it.
+
     With an Idempotency-Key, a repeated request gets the same answer instead of another version.
     """
     await use.sessions.sessions.get(caller.tenant, session_id)
     wanted = body or CompressBody()
-    return await once.recall(caller, CompressedView, partial(_compress, caller.tenant, use, session_id, wanted))
+    return await once.recall(caller, CompressedView, partial(_compress, caller, use, session_id, wanted))
 
 
-async def _compress(tenant: str, use: Services, session_id: str, wanted: CompressBody) -> CompressedView:
+async def _compress(caller: Principal, use: Services, session_id: str, wanted: CompressBody) -> CompressedView:
     start = CompressSessionInput(
-        tenant=tenant,
+        tenant=caller.tenant,
         session_id=session_id,
         thread=wanted.thread,
         model=wanted.model or "",
         budget_tokens=wanted.budget or 0,
+        tags=tag_texts(caller.tags),
     )
     try:
         handle = await use.compressions.start(start)
@@ -140,7 +145,7 @@ async def _compress(tenant: str, use: Services, session_id: str, wanted: Compres
         raise CompressionFailed("the compression takes long and continues: read the summaries later") from error
     except WorkflowFailureError as error:
         raise CompressionFailed(f"the compression failed ({type(error.cause).__name__}): nothing was stored") from error
-    texts = await use.sessions.summaries.texts(tenant, session_id, {wanted.thread: done.version})
+    texts = await use.sessions.summaries.texts(caller.tenant, session_id, {wanted.thread: done.version})
     return CompressedView(
         version=done.version,
         summary=texts.get(wanted.thread),

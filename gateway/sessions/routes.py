@@ -89,7 +89,7 @@ async def append(
         author=caller.name,
     )
     counts = await store.tokens(caller.tenant, session_id, seqs, model=model)
-    use.compressions.appended(caller.tenant, session_id, model)
+    use.compressions.appended(caller.tenant, session_id, model, caller.tags)
     warnings = await _warnings(use.sessions, caller.tenant, session_id, messages, seqs)
     return AppendedView(session_id=session_id, seqs=seqs, tokens=sum(counts.values()), warnings=warnings)
 

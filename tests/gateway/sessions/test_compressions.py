@@ -21,7 +21,7 @@ from purser.context.resolution import ResolvedContext
 from purser.context.settings import ContextSettings
 from purser.gateway.sessions.compressions import SessionCompressions
 from purser.workflows.contract import CompressSessionInput
-from tests.gateway.sessions.test_routes import S1, append
+from tests.gateway.sessions.test_routes import append
 from tests.support.actors import TESTER
 from tests.support.conversations import talk, user
 from tests.support.world import eventually
@@ -84,7 +84,7 @@ async def test_an_append_starts_a_compression_once_the_trigger_of_tasks_is_passe
 ) -> None:
     session_id, compressions = task_queue, made(**settings)
     await stores.sessions.conversations.append(TENANT, session_id, messages, origin="o")
-    compressions.appended(TENANT, session_id, "gpt-4o")
+    compressions.appended(TENANT, session_id, "gpt-4o", {})
     await compressions.start_due()
     assert len(await started(temporal_client, session_id)) == due
 
@@ -96,11 +96,11 @@ async def test_a_session_may_turn_its_own_compression_off(
     await stores.sessions.settings.set_for_session(TENANT, task_queue, off, by=TESTER)
     await stores.sessions.conversations.append(TENANT, task_queue, talk(60), origin="o")
     compressions = made()
-    compressions.appended(TENANT, task_queue, "gpt-4o")
+    compressions.appended(TENANT, task_queue, "gpt-4o", {})
     await compressions.start_due()
     assert await started(temporal_client, task_queue) == []
     await stores.sessions.settings.set_for_session(TENANT, task_queue, {}, by=TESTER)
-    compressions.appended(TENANT, task_queue, "gpt-4o")
+    compressions.appended(TENANT, task_queue, "gpt-4o", {})
     await compressions.start_due()
     assert len(await started(temporal_client, task_queue)) == 1
 
@@ -112,7 +112,7 @@ async def test_while_a_compression_runs_further_appends_join_it(
     for number in range(3):
         await stores.sessions.conversations.append(TENANT, task_queue, talk(60), origin=f"o{number}")
         compressions = made()
-        compressions.appended(TENANT, task_queue, "gpt-4o")
+        compressions.appended(TENANT, task_queue, "gpt-4o", {})
         await compressions.start_due()
         runs.update(await started(temporal_client, task_queue))
     assert len(runs) == 1
@@ -124,11 +124,11 @@ async def test_a_session_whose_compression_freed_too_little_waits_for_new_messag
     await stores.sessions.conversations.append(TENANT, task_queue, talk(60), origin="o")
     await stores.sessions.summaries.gained_nothing(TENANT, task_queue, "", 45)
     compressions = made()
-    compressions.appended(TENANT, task_queue, "gpt-4o")
+    compressions.appended(TENANT, task_queue, "gpt-4o", {})
     await compressions.start_due()
     assert await started(temporal_client, task_queue) == []
     await stores.sessions.conversations.append(TENANT, task_queue, talk(20), origin="more")
-    compressions.appended(TENANT, task_queue, "gpt-4o")
+    compressions.appended(TENANT, task_queue, "gpt-4o", {})
     await compressions.start_due()
     assert len(await started(temporal_client, task_queue)) == 1
 
@@ -138,7 +138,7 @@ async def test_a_session_is_remembered_while_temporal_does_not_answer(
 ) -> None:
     await stores.sessions.conversations.append(TENANT, task_queue, talk(60), origin="o")
     compressions = made()
-    compressions.appended(TENANT, task_queue, "gpt-4o")
+    compressions.appended(TENANT, task_queue, "gpt-4o", {})
     with monkeypatch.context() as patched:
         patched.setattr(compressions, "_task_queue", "")
         with pytest.raises(RPCError):
@@ -162,7 +162,7 @@ async def test_a_session_that_fails_stops_no_other(
     monkeypatch.setattr(compressions, "start", failing)
     for session_id in sessions:
         await stores.sessions.conversations.append(TENANT, session_id, talk(60), origin="o")
-        compressions.appended(TENANT, session_id, "gpt-4o")
+        compressions.appended(TENANT, session_id, "gpt-4o", {})
     with pytest.raises(RuntimeError, match="it fails every time"):
         await compressions.start_due()
     assert [len(await started(temporal_client, session_id)) for session_id in sessions] == [1, 0, 1]
@@ -181,22 +181,24 @@ class TestOverHttp:
         return settings.model_copy(update={"compress_sessions": True})
 
     async def test_a_session_that_is_only_appended_to_is_compressed(
-        self, settings: Settings, agent: httpx.AsyncClient
+        self, settings: Settings, agent: httpx.AsyncClient, task_queue: str
     ) -> None:
+        # A name of its own: the workflow is named after the session, and may outlive the worker of this test.
+        path = f"/v1/sessions/{task_queue}"
         stop = asyncio.Event()
         running = asyncio.create_task(run_worker(settings, stop, lambda: None))
         said = [message.to_dict() for message in talk(60)]
-        await append(agent, *said[:30], key="1")
-        await append(agent, *said[30:], key="2")
+        await append(agent, *said[:30], path=path, key="1")
+        await append(agent, *said[30:], path=path, key="2")
 
         async def versions() -> list[dict[str, Any]]:
-            found: list[dict[str, Any]] = (await agent.get(f"{S1}/summaries")).json()["summaries"]
+            found: list[dict[str, Any]] = (await agent.get(f"{path}/summaries")).json()["summaries"]
             return found
 
         [version] = await eventually(versions)
         assert (version["trigger"], version["covers"]) == ("soft_mark", [4, 40])
-        await append(agent, *said[30:], key="2")
-        shown = (await agent.get(f"{S1}/window", params={"budget": 20_000})).json()
+        await append(agent, *said[30:], path=path, key="2")
+        shown = (await agent.get(f"{path}/window", params={"budget": 20_000})).json()
         assert shown["summary_version"] == 1
         stop.set()
         await running

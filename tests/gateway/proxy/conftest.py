@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 from openai import AsyncOpenAI
+from openai.types.chat import ChatCompletionMessageParam
 
 from purser.compose.demo.provider import Provider, serve_provider
 from purser.compose.settings import Settings
@@ -14,6 +15,7 @@ from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway, on, running_gateway
 
 PRICES = '{"gpt-4o": {"input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06, "max_output_tokens": 4096}}'
+HELLO: list[ChatCompletionMessageParam] = [{"role": "user", "content": "hello there"}]
 
 
 @pytest.fixture

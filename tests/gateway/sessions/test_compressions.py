@@ -21,9 +21,9 @@ from purser.context.resolution import ResolvedContext
 from purser.context.settings import ContextSettings
 from purser.gateway.sessions.compressions import SessionCompressions
 from purser.workflows.contract import CompressSessionInput
-from tests.gateway.sessions.test_routes import append
 from tests.support.actors import TESTER
 from tests.support.conversations import talk, user
+from tests.support.session_requests import append
 from tests.support.world import eventually
 
 TENANT = "acme"

@@ -9,7 +9,7 @@ from purser.budget.approvals import ApprovalRequest
 from purser.budget.gate import Amount
 from purser.budget.scopes import Scope
 from purser.gateway.dashboard.approvals.together import Filter, grouped
-from tests.budget.test_approval_rules import NOW, request, waiter
+from tests.support.approving import NOW, request, waiter
 
 
 def short(scope: str, task: str, *path: str, age_min: int = 0) -> ApprovalRequest:

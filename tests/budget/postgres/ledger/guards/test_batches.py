@@ -1,0 +1,137 @@
+"""Guards of batches: without each of them a test of another file fails."""
+
+from functools import partial
+
+import pytest
+
+from purser.budget.postgres.connections.pools import Pool
+from tests.budget.postgres.ledger import test_batches, test_locks
+from tests.budget.postgres.ledger.guards.guard import Guard, fails_without
+from tests.support.ledger import request
+
+GUARDS = {
+    "a batch has new keys only": Guard(
+        "if array_position(v_held, null) is not null or exists (",
+        "if exists (",
+        partial(
+            test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest,
+            other=request("known", 100, 100),
+        ),
+    ),
+    "the asks of a batch fit together": Guard(
+        "d.tokens > r.room_tokens or",
+        "",
+        partial(
+            test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest, other=request("b", 892)
+        ),
+    ),
+    "an ask of a batch fits with those before it": Guard(
+        "and (r.sum_tokens > r.room_tokens) is not true",
+        "",
+        partial(
+            test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest, other=request("b", 892)
+        ),
+    ),
+    "an ask of a batch leaves room for those before it": Guard(
+        "sum(case when h.hopeless then 0 else h.tokens end) over w as sum_tokens",
+        "h.tokens as sum_tokens",
+        test_batches.test_who_comes_first_in_a_batch_is_not_passed_by_who_comes_later,
+    ),
+    "one ask that is not plain leaves the others together": Guard(
+        "if v_plain is null then",
+        "if true then",
+        test_batches.test_an_ask_that_cannot_be_held_takes_no_room_from_those_behind_it,
+    ),
+    "what cannot be held takes no room": Guard(
+        "sum(case when h.hopeless then 0 else h.tokens end) over w as sum_tokens",
+        "sum(h.tokens) over w as sum_tokens",
+        test_batches.test_an_ask_that_cannot_be_held_takes_no_room_from_those_behind_it,
+    ),
+    "what is not plain is not kept": Guard(
+        "and x.ord <> all (v_plain);",
+        "and false;",
+        partial(
+            test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest, other=request("b", 892)
+        ),
+    ),
+    "the money of a batch fits together": Guard(
+        "or (d.nano > 0 and d.nano > r.room_nano)",
+        "",
+        partial(
+            test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest, other=request("b", 1, 892)
+        ),
+    ),
+    "a batch sees the policies under the lock": Guard(
+        "if f_window <> v_window or f_policy <> v_policy then",
+        "if f_window <> v_window then",
+        test_batches.test_a_batch_sees_a_policy_that_changed_while_it_waited,
+    ),
+    "a batch sees the windows under the lock": Guard(
+        "if f_window <> v_window or f_policy <> v_policy then",
+        "if f_policy <> v_policy then",
+        test_batches.test_a_batch_sees_a_window_that_changed_while_it_waited,
+    ),
+    "a batch passes no waiter": Guard(
+        "w.last_asked > p_now - p_lapse and w.asks >= 2",
+        "false",
+        test_batches.test_a_batch_does_not_overtake_older_waiters,
+    ),
+    "an ask of a batch needs a price where money is limited": Guard(
+        "and not (r.price is null and r.needs_price)",
+        "",
+        partial(
+            test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest,
+            other=request("b", 1, priced=False),
+        ),
+    ),
+    "a batch uses no grant that has ended": Guard(
+        "select b.grants_end_at <= p_now or",
+        "select",
+        test_batches.test_a_batch_does_not_use_grants_that_have_ended,
+    ),
+    "a batch settles open holds only": Guard(
+        "and h.state = 'held'\n    cross join",
+        "\n    cross join",
+        partial(
+            test_batches.test_a_batch_of_settlements_leaves_alone_what_is_not_plain,
+            key="released",
+            attempt=1,
+            tokens=50,
+        ),
+    ),
+    "a batch records overrun": Guard(
+        "from reports r where r.over_tokens > 0 or r.over_nano > 0",
+        "from reports r where false",
+        test_batches.test_overruns_of_a_batch_are_charged_in_full_and_warn,
+    ),
+    "an overrun of a batch warns": Guard(
+        "if v_overrun then",
+        "if false then",
+        test_batches.test_overruns_of_a_batch_are_charged_in_full_and_warn,
+    ),
+    "a batch leaves no attempt silent": Guard(
+        "and a.state is distinct from 'started')",
+        ")",
+        partial(
+            test_batches.test_a_batch_of_settlements_leaves_alone_what_is_not_plain,
+            key="started",
+            attempt=2,
+            tokens=50,
+        ),
+    ),
+    "a batch takes its keys in order": Guard(
+        "order by a.key on conflict (tenant, key) where key is not null do nothing",
+        "on conflict (tenant, key) where key is not null do nothing",
+        test_locks.test_a_batch_takes_its_keys_in_the_one_order,
+    ),
+    "a batch locks the holds that it settles": Guard(
+        "where h.tenant = p_tenant and h.hold_id = any (p_holds) order by h.hold_id for update;",
+        "where false;",
+        test_locks.test_a_batch_of_settlements_waits_for_a_hold_that_is_being_settled,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GUARDS)
+async def test_without_the_guard_its_specification_fails(restored: Pool, name: str) -> None:
+    assert await fails_without(GUARDS[name], restored), f"its specification passes without {name!r}"

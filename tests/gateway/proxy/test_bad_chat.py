@@ -1,0 +1,83 @@
+"""Requests that no provider receives: what OpenAI's own client gets."""
+
+from typing import Any
+
+import openai
+import pytest
+
+from purser.gateway.access.roles import Role
+from tests.gateway.proxy.conftest import HELLO, Proxy
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"messages": []}, "messages"),
+        ({"messages": "hi"}, "messages"),
+        ({"model": "https://evil.example/x"}, "model"),
+        ({"n": 2}, "n"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"api_base": "https://evil.example"}, "api_base"),
+        ({"api_key": "sk-theirs"}, "api_key"),
+        ({"temperatur": 1}, "temperatur"),
+        ({"tools": [1]}, "tools"),
+    ],
+)
+async def test_a_bad_request_names_what_is_wrong_and_reaches_no_provider(
+    proxy: Proxy, change: dict[str, Any], named: str
+) -> None:
+    client = await proxy.openai(purser_session="s1")
+    body = {"model": "gpt-4o", "messages": HELLO} | change
+    with pytest.raises(openai.APIStatusError) as refused:
+        await client.post("/chat/completions", body=body, cast_to=object)
+    assert refused.value.status_code == 422
+    assert named in refused.value.message
+    assert proxy.provider.served() == ()
+
+
+@pytest.mark.parametrize(
+    "content", [b'{"model": "gpt-4o", "messages": [{"role": "user", "content": "\\ud800"}]}', b"{", b"7"]
+)
+async def test_a_body_that_cannot_be_read_is_an_error_in_the_words_of_openai(proxy: Proxy, content: bytes) -> None:
+    http = await proxy.gateway.client(Role.AGENT)
+    answer = await http.post(
+        "/openai/v1/chat/completions", content=content, headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 422
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+    assert proxy.provider.served() == ()
+
+
+async def test_a_key_that_may_not_spend_gets_an_error_in_the_words_of_openai(proxy: Proxy) -> None:
+    client = await proxy.openai(Role.VIEWER)
+    with pytest.raises(openai.PermissionDeniedError, match="may not spend"):
+        await client.chat.completions.create(model="gpt-4o", messages=HELLO)
+
+
+@pytest.mark.parametrize(
+    ("headers", "named"),
+    [
+        ({"purser_path": "planet:x"}, "planet"),
+        ({"purser_path": "session:s1", "purser_session": "s2"}, "Purser-Session"),
+        ({"purser_path": "tenant:other, session:s1"}, "tenant:other"),
+        ({"prefer": "wait=soon"}, "Prefer"),
+        ({"purser_tag": "team"}, "Purser-Tag"),
+        ({"purser_min_output": "-1"}, "Purser-Min-Output"),
+        ({"purser_api_base": "https://evil.example/v1"}, "Purser-Api-Base"),
+    ],
+)
+async def test_a_bad_header_is_named_and_nothing_is_sent(proxy: Proxy, headers: dict[str, str], named: str) -> None:
+    client = await proxy.openai(**headers)
+    with pytest.raises(openai.APIStatusError) as refused:
+        await client.chat.completions.create(model="gpt-4o", messages=HELLO)
+    assert refused.value.status_code in (403, 422)
+    assert named in refused.value.message
+    assert proxy.provider.served() == ()
+
+
+async def test_a_provider_without_a_key_says_what_to_do(proxy: Proxy) -> None:
+    client = await proxy.openai(purser_session="s1", purser_api_base="")
+    with pytest.raises(openai.APIStatusError) as refused:
+        await client.chat.completions.create(model="groq/llama-3.1-8b-instant", messages=HELLO)
+    assert "PURSER_ALLOWED_PROVIDERS" in refused.value.message or "key" in refused.value.message
+    assert refused.value.response.headers["x-should-retry"] == "false"

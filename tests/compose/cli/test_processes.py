@@ -14,7 +14,7 @@ pytestmark = pytest.mark.stack
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (["approvals", "list", "--state", "denied"], 0),
+        (["approvals", "list", "--state", "expired"], 0),
         (["budget", "show", "session:of-no-other-test"], 0),
         (["tokens", "talk.json", "--model", "gpt-4o"], 0),
         (["redact", "talk.json"], 0),

@@ -65,9 +65,7 @@ async def test_other_requests_on_the_same_scope_are_named(
 ) -> None:
     await admin.put("/v1/budgets/task:t2", json={"limit_tokens": 10, "mode": "approval"})
     for key, path in (("k2", ["session:s1", "task:t2"]), ("k3", ["session:s3", "task:t2"])):
-        await admin.put("/v1/budgets/session:s1", json={"limit_tokens": 10_000, "mode": "approval"})
         await agent.post("/v1/holds", json={"key": key, "path": path, "tokens": 20})
-    await admin.put("/v1/budgets/session:s1", json={"limit_tokens": 500, "mode": "approval"})
     [other] = (await admin.get(f"/v1/approvals/{short}")).json()["related"]
     assert (other["scope"], other["asked"]["tokens"]) == ("task:t2", 30)
     assert (await admin.get(f"/v1/approvals/{other['approval_id']}")).json()["related"] == []

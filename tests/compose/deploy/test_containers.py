@@ -114,6 +114,8 @@ class Host:
         given["PURSER_TEMPORAL_ADDRESS"] = self.temporal
         given |= {"PURSER_GATEWAY_PORT": self.ports["8787"], "PURSER_METRICS_PORT": self.ports["9464"]}
         given |= {"PURSER_WORKER_METRICS_PORT": self.ports["9465"]}
+        # Nothing is compiled in this image, so each of its processes would compile LiteLLM again.
+        given |= {"PYTHONDONTWRITEBYTECODE": ""}
         return given | {"HOME": str(self.home), "PATH": f"{self.image.bin}:{os.environ['PATH']}"}
 
     def run(self, name: str, *command: str) -> subprocess.CompletedProcess[str]:

@@ -11,7 +11,7 @@ from tests.support.proof import sized
 from tests.support.recorded import run_recorded
 
 pytestmark = pytest.mark.stack
-COUNT = sized(2, 10)
+COUNT = sized(1, 10)
 """Tasks of each data set."""
 
 

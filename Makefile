@@ -72,4 +72,5 @@ clean:
 .venv/.dev: .venv/.base requirements/dev.txt
 	@echo "Installing what the checks need into .venv (only the first time)"
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
+	@PYTHONWARNINGS=ignore $(INSTALL) --no-deps --no-build-isolation -e ./client
 	@touch $@

@@ -81,7 +81,7 @@ def system(
             places = {"PURSER_DSN": started.ready["postgres"], "PURSER_TEMPORAL_ADDRESS": started.ready["temporal"]}
             yield System(
                 Commands.at(home),
-                os.environ | places | {"PYTHONPATH": str(ROOT)},
+                os.environ | places | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "client")))},
                 provider,
                 home,
                 started.ready["gateway"],
@@ -151,6 +151,16 @@ def test_a_client_of_openai_calls_a_model_under_a_budget(system: System) -> None
     assert system.purser.json("budget", "show", "session:chat-1")["tokens"]["spent"] > 0
     system.purser.json("budget", "set", "session:chat-1", "--limit-tokens", "1", "--mode", "hard")
     assert system.example("openai_client.py").startswith("402 ")
+
+
+def test_the_python_client_calls_a_model_under_a_budget(system: System) -> None:
+    system.env.update(PURSER_URL=system.url, PURSER_API_KEY=system.key, PROVIDER=f"{system.provider}/v1")
+    said = system.example("python_client.py")
+    spent = system.purser.json("budget", "show", "session:chat-2")["tokens"]["spent"]
+    assert said.startswith("You said 2 words")
+    assert said.endswith(f"({spent} tokens)")
+    system.purser.json("budget", "set", "session:chat-2", "--limit-tokens", "1", "--mode", "hard")
+    assert system.example("python_client.py").startswith("refuse: session:chat-2 may spend 1 tokens")
 
 
 def test_the_ledger_serves_as_a_library(system: System) -> None:

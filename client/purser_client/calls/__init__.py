@@ -1,0 +1,1 @@
+"""One call of a model under a hold: what it asks, what it is allowed, and how it ends."""

@@ -1,0 +1,128 @@
+"""A call whose requests are awaited: `async with purser.call(...) as call`."""
+
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Coroutine
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from purser_client.calls.course import CallCourse, Course, Pause, Terms, failed
+from purser_client.counting import Count
+from purser_client.errors import Conflict, PurserError
+from purser_client.operations import holds
+from purser_client.operations.operation import SendsAsync
+from purser_client.types import HoldView, SettlementView
+
+T = TypeVar("T")
+C = TypeVar("C")
+
+
+class AsyncCall:
+    """A model call under a hold. In its `async with` block the hold is open and its lease is kept alive."""
+
+    def __init__(self, client: SendsAsync, terms: Terms, count: Count) -> None:
+        self._client = client
+        self._course = CallCourse(terms, count)
+        self._keeper: asyncio.Task[None] | None = None
+
+    @property
+    def key(self) -> str:
+        """Identifies the call; the same key joins an open hold."""
+        return self._course.key
+
+    @property
+    def hold(self) -> HoldView:
+        """The hold, with the verdicts of all scopes."""
+        return self._course.hold
+
+    @property
+    def max_tokens(self) -> int:
+        """Output tokens that the hold covers: fewer than asked for if only a part fits."""
+        return self._course.max_tokens
+
+    @property
+    def charged(self) -> SettlementView | None:
+        """What the call has cost, once it is settled."""
+        return self._course.charged
+
+    async def start(self) -> int:
+        """Starts an attempt, right before the request to the provider; returns the `max_tokens` of the request.
+
+        From then on the provider may charge: if the process dies, the lease ends and the estimate is charged.
+        """
+        try:
+            return await uncancelled(self._run(self._course.start()))
+        except asyncio.CancelledError:
+            self._course.send_nothing()
+            raise
+
+    async def settle(self, reply: object) -> SettlementView:
+        """Charges the usage of a reply, or a usage block, and ends the hold. Repeating it has no effect."""
+        return await uncancelled(self._run(self._course.settle(reply)))
+
+    async def stream(self, chunks: AsyncIterable[C]) -> AsyncIterator[C]:
+        """Hands on the chunks of a streamed reply; at the end of the block what has arrived is charged."""
+        async for chunk in chunks:
+            self._course.streamed.add(chunk)
+            yield chunk
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._run(self._course.admit())
+        except BaseException as error:
+            await uncancelled(self._run(self._course.end(error)))
+            raise
+        self._keeper = asyncio.create_task(self._keep())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._keeper is not None:
+            self._keeper.cancel()
+        await uncancelled(self._run(self._course.end(error)))
+
+    async def _keep(self) -> None:
+        """Renews the lease, three times in its length."""
+        lease_ms = self._course.terms.lease_ms
+        while True:
+            await asyncio.sleep(lease_ms / 3_000)
+            try:
+                await self._client.send(holds.extend(self._course.hold_id, lease_ms=lease_ms))
+            except Conflict:
+                return
+            except PurserError as error:
+                failed(error)
+
+    async def _run(self, course: Course[T]) -> T:
+        try:
+            step = next(course)
+            while True:
+                answer: Any = None
+                try:
+                    if isinstance(step, Pause):
+                        await asyncio.sleep(step.seconds)
+                    else:
+                        answer = await self._client.send(step)
+                except PurserError as error:
+                    step = course.throw(error)
+                else:
+                    step = course.send(answer)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+
+async def uncancelled(work: Coroutine[Any, Any, T]) -> T:
+    """Finishes the work even if the caller is cancelled meanwhile, and raises the cancellation afterwards."""
+    task = asyncio.create_task(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        if not task.cancelled():
+            task.exception()  # read, so that the loop does not report it
+        raise cancelled
+    return task.result()

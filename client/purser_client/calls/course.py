@@ -1,0 +1,226 @@
+"""The course of a call, independent of who sends its requests: plain or awaitable."""
+
+import logging
+import time
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+from purser_client.calls.costs import costs_nothing
+from purser_client.counting import Count, input_tokens
+from purser_client.errors import CallEnded, Conflict, InvalidRequest, NotFound, NotStarted, PurserError, not_admitted
+from purser_client.operations import holds
+from purser_client.operations.operation import Operation, new_key
+from purser_client.types import HoldState, HoldView, SettlementView, StepView
+from purser_client.usage import Streamed, usage_of
+
+T = TypeVar("T")
+Course: TypeAlias = Generator["Operation[Any] | Pause", Any, T]
+"""Yields what is to be sent or waited for, and gets the answer."""
+
+NOTHING = {"total": 0}
+_LONGEST_POLL_S = 2.0
+"""Shorter than the time after which the gateway forgets who waits."""
+
+log = logging.getLogger("purser_client")
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A time to wait."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a call asks for, and how long it waits."""
+
+    path: Sequence[str]
+    model: str | None = None
+    messages: Sequence[Any] | str = ()
+    tools: Sequence[Any] = ()
+    max_output_tokens: int = 4_096
+    min_output_tokens: int | None = None
+    input_tokens: int | None = None
+    nano_usd: int | None = None
+    key: str | None = None
+    tags: Mapping[str, str] | None = None
+    attempt: int = 1
+    lease_s: float = 60.0
+    wait_s: float = 30.0
+    approval_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.max_output_tokens < 1 or self.lease_s < 1 or self.attempt < 1:
+            raise ValueError("max_output_tokens, lease_s and attempt must be at least 1")
+
+    @property
+    def lease_ms(self) -> int:
+        """The lease of the hold."""
+        return round(self.lease_s * 1_000)
+
+
+@dataclass(slots=True)
+class CallCourse:
+    """A call, from its ask to its charge."""
+
+    terms: Terms
+    count: Count
+    key: str = ""
+    prompt: int = 0
+    """Input tokens that the hold covers."""
+    held: HoldView | None = None
+    """The hold, once the gate has admitted the call."""
+    charged: SettlementView | None = None
+    """What the call has cost, once it is settled."""
+    started: bool = False
+    streamed: Streamed = field(init=False)
+    _attempt: int = field(init=False)
+    _report: Mapping[str, Any] | None = None
+    _ended: bool = False
+
+    def __post_init__(self) -> None:
+        self.key = self.terms.key or new_key()
+        self.streamed = Streamed(self.count)
+        self._attempt = self.terms.attempt - 1
+        given = self.terms.input_tokens
+        self.prompt = input_tokens(self.terms.messages, self.terms.tools, self.count) if given is None else given
+
+    @property
+    def hold(self) -> HoldView:
+        """The hold of an admitted call."""
+        if self.held is None:
+            raise NotStarted("the call is not admitted yet: use it in a `with` block")
+        return self.held
+
+    @property
+    def hold_id(self) -> str:
+        """Id of the hold of an admitted call."""
+        return str(self.hold.hold_id)
+
+    @property
+    def max_tokens(self) -> int:
+        """Output tokens that the hold covers."""
+        return min(self.terms.max_output_tokens, max(1, self.hold.tokens - self.prompt))
+
+    def admit(self) -> Course[None]:
+        """Asks until the gate admits or refuses the call, or its patience ends; then outlasts the delay.
+
+        Raises:
+            NotAdmitted: the budget does not admit the call, or not soon enough.
+            CallEnded: the call of this key has ended before.
+        """
+        answer = yield from self._ask()
+        if answer.hold_id is None:
+            raise not_admitted(answer)
+        if answer.state != HoldState.HELD:
+            raise CallEnded(f"the call of key {self.key!r} is {answer.state.value} already: use another key")
+        self.held = answer
+        if answer.delay_ms:
+            yield Pause(answer.delay_ms / 1_000)
+
+    def start(self) -> Course[int]:
+        """Starts the next attempt, and returns the output tokens that the request may ask for.
+
+        Raises:
+            NotAdmitted: a further attempt does not fit.
+            Conflict: the hold has ended, for example because its lease has.
+        """
+        step: StepView = yield holds.start_attempt(self.hold_id, self._attempt + 1)
+        if step.verdict not in ("allow", "warn"):
+            raise not_admitted(step)
+        self._attempt += 1
+        self.started = True
+        return self.max_tokens
+
+    def settle(self, reply: object) -> Course[SettlementView]:
+        """Charges what the provider reports, and ends the hold."""
+        if not self.started:
+            raise NotStarted("nothing was sent under this hold: call start() before the request to the provider")
+        self._report = usage_of(reply)
+        return (yield from self._send_report())
+
+    def send_nothing(self) -> None:
+        """Notes that the request of the started attempt never leaves."""
+        self._report = NOTHING
+
+    def end(self, error: BaseException | None) -> Course[None]:
+        """Ends the hold, however the block has ended.
+
+        What fails here is raised only if the block has not failed: then the lease ends the hold.
+        """
+        if self._ended or self.held is None:
+            return
+        try:
+            yield from self._end(error)
+        except PurserError as failure:
+            if error is None:
+                raise
+            log.warning("hold %s is left to its lease: %s", self.hold_id, failure)
+
+    def _end(self, error: BaseException | None) -> Course[None]:
+        if not self.started:
+            yield from self._release()
+            return
+        if self._report is None:
+            self._report = self._unreported(error)
+        if self._report is None:
+            log.warning("hold %s ends without a report: its estimate is charged", self.hold_id)
+            yield from self._release()
+            return
+        try:
+            yield from self._send_report()
+        except InvalidRequest:
+            yield from self._release()
+            raise
+
+    def _unreported(self, error: BaseException | None) -> Mapping[str, Any] | None:
+        """What is known of the usage of a call that nobody has settled."""
+        if self.streamed.usage is not None:
+            return self.streamed.usage
+        if self.streamed.parts:
+            return self.streamed.estimate(self.prompt, self.max_tokens)
+        return NOTHING if error is not None and costs_nothing(error) else None
+
+    def _send_report(self) -> Course[SettlementView]:
+        assert self._report is not None
+        self.charged = yield holds.settle(self.hold_id, self._report, attempt=self._attempt)
+        self._ended = True
+        assert self.charged is not None
+        return self.charged
+
+    def _release(self) -> Course[None]:
+        try:
+            yield holds.release(self.hold_id)
+        except (Conflict, NotFound) as error:
+            log.info("hold %s has ended before: %s", self.hold_id, error)
+        self._ended = True
+
+    def _ask(self) -> Course[HoldView]:
+        terms, began, polls = self.terms, time.monotonic(), 0
+        least = None if terms.min_output_tokens is None else self.prompt + terms.min_output_tokens
+        operation = holds.ask(
+            terms.path,
+            self.prompt + terms.max_output_tokens,
+            key=self.key,
+            model=terms.model,
+            nano_usd=terms.nano_usd,
+            min_tokens=least,
+            lease_ms=terms.lease_ms,
+            tags=terms.tags,
+        )
+        while True:
+            answer: HoldView = yield operation
+            patience = {"wait": terms.wait_s, "ask": terms.approval_s}.get(answer.verdict, 0.0)
+            left = patience - (time.monotonic() - began)
+            if answer.hold_id is not None or left <= 0:
+                return answer
+            polls += 1
+            pause = answer.retry_after_ms / 1_000 or min(_LONGEST_POLL_S, 0.25 * 2**polls)
+            yield Pause(min(pause, _LONGEST_POLL_S, left))
+
+
+def failed(error: PurserError) -> None:
+    """Notes that a lease could not be renewed; the next renewal, or the settlement, tries again."""
+    log.info("a lease was not renewed: %s", error)

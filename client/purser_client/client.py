@@ -1,0 +1,278 @@
+"""The clients: `Purser`, and `AsyncPurser` to be awaited."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing, closing
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import httpx
+from pydantic import BaseModel
+
+from purser_client.calls.async_call import AsyncCall
+from purser_client.calls.call import Call
+from purser_client.calls.course import Terms
+from purser_client.counting import Count, cautious
+from purser_client.errors import Problem, PurserError
+from purser_client.events import SILENCE_S, Event, Reader
+from purser_client.operations.approvals import Approvals, AsyncApprovals
+from purser_client.operations.budgets import AsyncBudgets, Budgets
+from purser_client.operations.holds import AsyncHolds, Holds
+from purser_client.operations.operation import Operation
+from purser_client.operations.reports import AsyncReports, Reports
+from purser_client.operations.sessions import AsyncSessions, Sessions
+from purser_client.operations.tasks import AsyncTasks, Tasks
+from purser_client.settings import Patience, address_of, headers_of
+from purser_client.transport import answer_of, error_of, request_of, unanswered
+
+M = TypeVar("M", bound=BaseModel)
+
+_LIMITS = httpx.Limits(max_connections=200, max_keepalive_connections=50, keepalive_expiry=30)
+
+
+class _Common:
+    """What both clients are made from."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        patience: Patience | None = None,
+        count: Count = cautious,
+    ) -> None:
+        """Makes a client. It keeps its connections: make one for a process, and close it at the end.
+
+        Args:
+            url: Address of the gateway; `PURSER_URL` if left out.
+            api_key: A key of role `agent` or `admin`; `PURSER_API_KEY` if left out.
+            patience: Time-outs and repetitions.
+            count: Tokens of a text, for calls that do not state their input. The default is cautious: a byte pair is
+                one token. Pass that of your model's tokenizer to hold less.
+        """
+        self.url = address_of(url)
+        self.patience = patience or Patience()
+        self._headers = dict(headers_of(api_key))
+        self._count = count
+        self._open()
+
+    def _open(self) -> None:
+        """Makes what belongs to one of the clients."""
+        raise NotImplementedError
+
+
+class Purser(_Common):
+    """A client whose methods wait for the answer. Threads may share it."""
+
+    def _open(self) -> None:
+        self._http = httpx.Client(base_url=self.url, headers=self._headers, limits=_LIMITS)
+        self.holds = Holds(self)
+        self.budgets = Budgets(self)
+        self.tasks = Tasks(self)
+        self.sessions = Sessions(self)
+        self.approvals = Approvals(self)
+        self.reports = Reports(self)
+
+    def call(
+        self,
+        path: Sequence[str],
+        *,
+        model: str | None = None,
+        messages: Sequence[Any] | str = (),
+        tools: Sequence[Any] = (),
+        max_output_tokens: int = 4_096,
+        min_output_tokens: int | None = None,
+        input_tokens: int | None = None,
+        nano_usd: int | None = None,
+        key: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        attempt: int = 1,
+        lease_s: float = 60.0,
+        wait_s: float = 30.0,
+        approval_s: float = 0.0,
+    ) -> Call:
+        """Holds for one model call, in a `with` block.
+
+        Args:
+            path: Scopes, outermost first, for example `["user:ana", "session:s1"]`.
+            model: Whose price the money follows.
+            messages: What is sent, to count the input.
+            tools: Tools that are offered with it, to count them.
+            max_output_tokens: The most that the reply may have.
+            min_output_tokens: What the reply may shrink to if only a part fits; all or nothing if left out.
+            input_tokens: Tokens of the input, if they are known better than by counting `messages`.
+            nano_usd: The most that the call may cost, instead of a price.
+            key: Identifies the call, to join its hold after a crash; a new one if left out.
+            tags: Labels of the call.
+            attempt: Number of its first request to the provider, for callers that count their attempts durably.
+            lease_s: How long the hold outlives this process.
+            wait_s: How long to wait for open calls of others.
+            approval_s: How long to wait for a person; 0: `ApprovalNeeded` is raised at once.
+        """
+        return Call(self, _terms(locals()), self._count)
+
+    def send(self, operation: Operation[M], /) -> M:
+        """Sends an operation, again if it got no answer; returns the answer.
+
+        Raises:
+            Problem, Unanswered, Unreadable
+        """
+        repeated = 0
+        while True:
+            try:
+                return self._once(operation)
+            except PurserError as error:
+                pause = self.patience.pause(error, repeated)
+                if pause is None:
+                    raise
+                repeated += 1
+                time.sleep(pause)
+
+    def events(
+        self, *, kinds: Sequence[str] = (), scopes: Sequence[str] = (), after: str | None = None
+    ) -> Iterator[Event]:
+        """Follows the events, for ever: a stream that breaks off is resumed where it was.
+
+        Args:
+            kinds: Only of these kinds.
+            scopes: Only of these scopes.
+            after: The `id` of the last event that was handled; `"0"`: from the oldest on; only new ones if left out.
+        """
+        reader = Reader(kinds, scopes, after)
+        while True:
+            reader.begin()
+            timeout = httpx.Timeout(self.patience.timeout_s, read=SILENCE_S)
+            request = self._http.build_request(
+                "GET", "/v1/events", params=reader.query, headers=reader.headers, timeout=timeout
+            )
+            try:
+                with closing(self._http.send(request, stream=True)) as response:
+                    if not response.is_success:
+                        response.read()
+                        raise error_of(response)
+                    for line in response.iter_lines():
+                        yield from reader.read(line)
+            except httpx.TransportError:
+                pass
+            except Problem as error:
+                if not error.problem.retryable:
+                    raise
+            time.sleep(reader.retry_s)
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _once(self, operation: Operation[M]) -> M:
+        try:
+            response = self._http.send(request_of(self._http, operation, self.patience))
+        except httpx.TransportError as error:
+            raise unanswered(error, self.url) from error
+        return answer_of(operation, response)
+
+
+class AsyncPurser(_Common):
+    """A client whose methods are awaited, in one event loop."""
+
+    def _open(self) -> None:
+        self._http = httpx.AsyncClient(base_url=self.url, headers=self._headers, limits=_LIMITS)
+        self.holds = AsyncHolds(self)
+        self.budgets = AsyncBudgets(self)
+        self.tasks = AsyncTasks(self)
+        self.sessions = AsyncSessions(self)
+        self.approvals = AsyncApprovals(self)
+        self.reports = AsyncReports(self)
+
+    def call(
+        self,
+        path: Sequence[str],
+        *,
+        model: str | None = None,
+        messages: Sequence[Any] | str = (),
+        tools: Sequence[Any] = (),
+        max_output_tokens: int = 4_096,
+        min_output_tokens: int | None = None,
+        input_tokens: int | None = None,
+        nano_usd: int | None = None,
+        key: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        attempt: int = 1,
+        lease_s: float = 60.0,
+        wait_s: float = 30.0,
+        approval_s: float = 0.0,
+    ) -> AsyncCall:
+        """Holds for one model call, in an `async with` block. Arguments are those of `Purser.call`."""
+        return AsyncCall(self, _terms(locals()), self._count)
+
+    async def send(self, operation: Operation[M], /) -> M:
+        """Sends an operation, again if it got no answer; returns the answer.
+
+        Raises:
+            Problem, Unanswered, Unreadable
+        """
+        repeated = 0
+        while True:
+            try:
+                return await self._once(operation)
+            except PurserError as error:
+                pause = self.patience.pause(error, repeated)
+                if pause is None:
+                    raise
+                repeated += 1
+                await asyncio.sleep(pause)
+
+    async def events(
+        self, *, kinds: Sequence[str] = (), scopes: Sequence[str] = (), after: str | None = None
+    ) -> AsyncIterator[Event]:
+        """Follows the events, for ever: a stream that breaks off is resumed where it was. See `Purser.events`."""
+        reader = Reader(kinds, scopes, after)
+        while True:
+            reader.begin()
+            timeout = httpx.Timeout(self.patience.timeout_s, read=SILENCE_S)
+            request = self._http.build_request(
+                "GET", "/v1/events", params=reader.query, headers=reader.headers, timeout=timeout
+            )
+            try:
+                async with aclosing(await self._http.send(request, stream=True)) as response:
+                    if not response.is_success:
+                        await response.aread()
+                        raise error_of(response)
+                    async for line in response.aiter_lines():
+                        for event in reader.read(line):
+                            yield event
+            except httpx.TransportError:
+                pass
+            except Problem as error:
+                if not error.problem.retryable:
+                    raise
+            await asyncio.sleep(reader.retry_s)
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _once(self, operation: Operation[M]) -> M:
+        try:
+            response = await self._http.send(request_of(self._http, operation, self.patience))
+        except httpx.TransportError as error:
+            raise unanswered(error, self.url) from error
+        return answer_of(operation, response)
+
+
+def _terms(arguments: dict[str, Any]) -> Terms:
+    return Terms(**{name: value for name, value in arguments.items() if name != "self"})

@@ -1,0 +1,1 @@
+"""The endpoints of the HTTP API: what each sends, and what it answers."""

@@ -1,0 +1,57 @@
+"""Requests and answers as httpx knows them."""
+
+from typing import Any, TypeVar
+
+import httpx
+from pydantic import BaseModel
+
+from purser_client.errors import PurserError, TimedOut, Unanswered, problem_of
+from purser_client.operations.operation import Operation
+from purser_client.settings import Patience
+
+M = TypeVar("M", bound=BaseModel)
+
+_SLOW = frozenset({"sessions_compress", "policies_replay"})
+
+
+def request_of(
+    client: httpx.Client | httpx.AsyncClient, operation: Operation[Any], patience: Patience
+) -> httpx.Request:
+    """The request of an operation."""
+    content = operation.content()
+    query = {name: _text(value) for name, value in operation.query.items()}
+    return client.build_request(
+        operation.method,
+        operation.path,
+        params=query or None,
+        headers=dict(operation.headers),
+        timeout=patience.long_timeout_s if operation.name in _SLOW else patience.timeout_s,
+        **({} if content is None else {"json": content}),
+    )
+
+
+def answer_of(operation: Operation[M], response: httpx.Response) -> M:
+    """The answer of an operation; raises what the gateway reports."""
+    if response.is_success:
+        return operation.read(response.content)
+    raise error_of(response)
+
+
+def error_of(response: httpx.Response) -> PurserError:
+    """The error for an answer that is no success."""
+    try:
+        body = response.json()
+    except ValueError:
+        body = None
+    return problem_of(response.status_code, body)
+
+
+def unanswered(error: httpx.TransportError, url: str) -> Unanswered:
+    """The error for a request that got no answer."""
+    if isinstance(error, httpx.TimeoutException):
+        return TimedOut(f"{url} did not answer in time: check that the gateway runs, or raise Patience.timeout_s")
+    return Unanswered(f"{url} cannot be reached ({type(error).__name__}): check the address and that the gateway runs")
+
+
+def _text(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value

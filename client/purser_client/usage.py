@@ -1,0 +1,110 @@
+"""The usage that a provider reports, whatever object it comes in, and the text of a stream."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from purser_client.counting import Count
+from purser_client.errors import UnknownUsage
+
+_NAMES = ("usage", "usage_metadata", "usageMetadata")
+_FIGURES = frozenset(
+    ("prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens", "total", "input", "output")
+) | frozenset(("promptTokenCount", "totalTokenCount", "prompt_token_count", "total_token_count", "unsplit"))
+_TEXTS = ("content", "reasoning_content", "reasoning", "text", "thinking", "partial_json", "refusal", "arguments")
+
+
+def usage_of(reply: object) -> dict[str, Any]:
+    """The usage block of a reply, or the block itself; raises `UnknownUsage`.
+
+    Takes replies of OpenAI (chat and responses), Anthropic, LiteLLM, LangChain and Gemini, and dictionaries like them.
+    """
+    found = _usage_in(plain(reply))
+    if found is None:
+        raise UnknownUsage(
+            f"a {type(reply).__name__} has no usage: settle its usage block, or {{'total': n}} if only the sum is known"
+        )
+    return found
+
+
+def plain(value: object) -> Any:
+    """An object of a provider's library as dictionaries."""
+    for method in ("model_dump", "to_dict", "dict"):
+        if not isinstance(value, (Mapping, str)) and callable(made := getattr(value, method, None)):
+            return made()
+    if hasattr(value, "__dict__") and not isinstance(value, Mapping):
+        return {name: plain(each) for name, each in vars(value).items() if not name.startswith("_")}
+    return value
+
+
+def _usage_in(block: Any) -> dict[str, Any] | None:
+    if not isinstance(block, Mapping):
+        return None
+    for name in _NAMES:
+        if (inner := block.get(name)) is not None:
+            return _usage_in(plain(inner)) or None
+    return dict(block) if _FIGURES & block.keys() else None
+
+
+@dataclass(slots=True)
+class Streamed:
+    """What has arrived of a streamed reply."""
+
+    count: Count
+    usage: dict[str, Any] | None = None
+    """The provider's report, once it has sent one that covers the whole reply."""
+    parts: int = 0
+    """Chunks that have arrived."""
+    _text: str = ""
+    _begun: dict[str, Any] | None = None
+
+    def add(self, chunk: object) -> None:
+        """Takes a chunk of any provider's stream, or a text."""
+        self.parts += 1
+        if isinstance(chunk, str):
+            self._text += chunk
+            return
+        match plain(chunk):
+            case {"type": "message_start", "message": message}:  # Anthropic: input, and a first figure of the output
+                self._begun = _usage_in(plain(message))
+            case {"type": "message_delta", "usage": final}:
+                self.usage = (self._begun or {}) | {k: v for k, v in plain(final).items() if v is not None}
+            case {"response": response, "type": "response.completed" | "response.incomplete" | "response.failed"}:
+                self.usage = _usage_in(plain(response))
+            case {"usage": block} if block:  # OpenAI and LiteLLM, in the last chunk
+                self.usage = _usage_in(plain(block))
+            case {"usage_metadata": block} | {"usageMetadata": block} if block:  # cumulative in every chunk
+                self.usage = _usage_in(plain(block))
+        self._text += "".join(_texts(plain(chunk)))
+
+    def estimate(self, input_tokens: int, most_output: int) -> dict[str, Any]:
+        """The usage of a reply that broke off: its input, and what has arrived."""
+        output = min(most_output, self.count(self._text)) if self._text else 0
+        if self._begun is not None:
+            return {**self._begun, "output_tokens": max(output, self._begun.get("output_tokens") or 0)}
+        return {"input": input_tokens, "output": output, "estimated": True}
+
+
+def _texts(block: Any) -> Iterator[str]:
+    """Texts of a chunk: those that the model has written."""
+    match block:
+        case {"choices": choices}:
+            for choice in choices:
+                yield from _written(plain(choice).get("delta"))
+        case {"type": str(kind), "delta": delta} if kind.endswith(("delta", "delta.done")):
+            yield from _written(plain(delta))
+
+
+def _written(delta: Any) -> Iterator[str]:
+    match plain(delta):
+        case str(text):
+            yield text
+        case Mapping() as fields:
+            for name, value in fields.items():
+                if isinstance(value, str) and name in _TEXTS:
+                    yield value
+                elif name in ("tool_calls", "function", "function_call") and value:
+                    yield from _written(value)
+        case [*several]:
+            for one in several:
+                yield from _written(one)

@@ -1,0 +1,326 @@
+"""`with purser.call(...)`: held, capped, and charged as the provider served it, however the block ends."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import openai
+import pytest
+
+from purser.compose.demo.provider import Fault, FaultKind, Reply, Rule
+from purser.context.tokens import count_text
+from purser_client import (
+    ApprovalNeeded,
+    AsyncPurser,
+    BudgetBusy,
+    BudgetRefused,
+    CallEnded,
+    NotStarted,
+    Patience,
+    Purser,
+    UnknownUsage,
+)
+from tests.client.conftest import MODEL, PATH, World
+from tests.support.world import eventually
+
+HELLO: Any = [{"role": "user", "content": "hello there"}]
+WORDS = " ".join(f"word{number}" for number in range(60))
+EXACT = 9
+"""Tokens of HELLO by the tokenizer of the provider."""
+
+
+def count(text: str) -> int:
+    return count_text(text, MODEL).tokens
+
+
+async def test_a_reply_is_charged_as_it_was_served(world: World) -> None:
+    await world.limit(5_000, mode="hard")
+    purser, provider = await world.client(), await world.openai()
+    async with purser.call(PATH, model=MODEL, messages=HELLO, max_output_tokens=50) as call:
+        assert (await world.figures())[1] == call.hold.tokens
+        reply = await provider.chat.completions.create(model=MODEL, messages=HELLO, max_tokens=await call.start())
+        settled = await call.settle(reply)
+    assert [settled.charged.tokens] == world.served_tokens()
+    assert call.charged == settled
+    assert await world.figures() == (settled.charged.tokens, 0)
+    assert settled.charged.nano_usd
+    assert settled.overrun == 0
+
+
+async def test_a_thread_calls_in_the_same_way(world: World) -> None:
+    purser, provider = await world.plain(), world.plain_openai()
+
+    def work() -> int | None:
+        with purser.call(PATH, model=MODEL, messages=HELLO, max_output_tokens=50) as call:
+            reply = provider.chat.completions.create(model=MODEL, messages=HELLO, max_tokens=call.start())
+            call.settle(reply)
+        with purser.call(PATH, model=MODEL, messages=HELLO, max_output_tokens=50) as streaming:
+            chunks = provider.chat.completions.create(
+                model=MODEL,
+                messages=HELLO,
+                max_tokens=streaming.start(),
+                stream=True,
+                stream_options={"include_usage": True},
+            )
+            assert len(list(streaming.stream(chunks))) > 1
+        assert streaming.charged is not None
+        return streaming.charged.charged.tokens
+
+    streamed = await asyncio.to_thread(work)
+    served = world.served_tokens()
+    assert streamed == served[1]
+    assert await world.figures() == (sum(served), 0)
+
+
+async def test_only_a_part_that_fits_is_held_and_handed_out(world: World) -> None:
+    await world.limit(EXACT + 20, mode="hard")
+    purser, provider = await world.client(), await world.openai()
+    world.provider.control.add_rule(Rule(reply=Reply(content=WORDS)))
+    terms: Any = {"model": MODEL, "input_tokens": EXACT, "max_output_tokens": 100, "min_output_tokens": 10}
+    async with purser.call(PATH, **terms) as call:
+        cap = await call.start()
+        reply = await provider.chat.completions.create(model=MODEL, messages=HELLO, max_tokens=cap)
+        await call.settle(reply)
+    assert cap == call.max_tokens == 20
+    assert world.served_tokens() == [EXACT + 20]
+    assert await world.figures() == (EXACT + 20, 0)
+
+
+async def test_nothing_is_charged_if_nothing_was_sent(world: World) -> None:
+    purser = await world.client()
+    with pytest.raises(KeyError):
+        async with purser.call(PATH, model=MODEL, messages=HELLO) as call:
+            raise KeyError
+    assert await world.figures() == (0, 0)
+    assert (await purser.holds.show(call.hold.hold_id or "")).state == "released"
+    with pytest.raises(NotStarted):
+        async with purser.call(PATH, model=MODEL, messages=HELLO) as call:
+            await call.settle({"total": 5})
+    assert await world.figures() == (0, 0)
+
+
+async def test_a_request_that_the_provider_refused_costs_nothing(world: World) -> None:
+    purser, provider = await world.client(), await world.openai()
+    world.provider.control.add_fault(Fault(kind=FaultKind.RATE_LIMITED, times=1))
+    with pytest.raises(openai.RateLimitError):
+        async with purser.call(PATH, model=MODEL, messages=HELLO) as call:
+            await provider.chat.completions.create(model=MODEL, messages=HELLO, max_tokens=await call.start())
+    nowhere = openai.AsyncOpenAI(base_url="http://127.0.0.1:9/v1", api_key="none", max_retries=0)
+    with pytest.raises(openai.APIConnectionError):
+        async with nowhere, purser.call(PATH, model=MODEL, messages=HELLO) as call:
+            await nowhere.chat.completions.create(model=MODEL, messages=HELLO, max_tokens=await call.start())
+    assert await world.figures() == (0, 0)
+
+
+async def test_a_request_that_may_have_cost_something_is_charged_its_estimate(world: World) -> None:
+    purser, provider = await world.client(), await world.openai()
+    world.provider.control.add_fault(Fault(kind=FaultKind.DROP, times=1))
+    with pytest.raises(openai.APIConnectionError):
+        async with purser.call(PATH, model=MODEL, messages=HELLO, max_output_tokens=50) as call:
+            await provider.chat.completions.create(model=MODEL, messages=HELLO, max_tokens=await call.start())
+    assert await world.figures() == (call.hold.tokens, 0)
+
+
+async def test_a_further_attempt_charges_the_one_that_never_reported(world: World) -> None:
+    purser, provider = await world.client(), await world.openai()
+    world.provider.control.add_fault(Fault(kind=FaultKind.DROP, times=1))
+    async with purser.call(PATH, model=MODEL, messages=HELLO, max_output_tokens=50) as call:
+        with pytest.raises(openai.APIConnectionError):
+            await provider.chat.completions.create(model=MODEL, messages=HELLO, max_tokens=await call.start())
+        reply = await provider.chat.completions.create(model=MODEL, messages=HELLO, max_tokens=await call.start())
+        await call.settle(reply)
+    assert reply.usage is not None
+    assert await world.figures() == (call.hold.tokens + reply.usage.total_tokens, 0)
+
+
+async def test_a_cancelled_block_is_charged_what_was_streamed(world: World) -> None:
+    world.provider.control.add_rule(Rule(reply=Reply(content=WORDS), chunks=60, chunk_delay_ms=20))
+    purser, provider = AsyncPurser(world.gateway.url, await world.key(), count=count), await world.openai()
+    seen: list[str] = []
+    arrived = asyncio.Event()
+
+    async def work() -> None:
+        async with purser.call(PATH, model=MODEL, input_tokens=EXACT, max_output_tokens=400) as call:
+            chunks = await provider.chat.completions.create(
+                model=MODEL, messages=HELLO, max_tokens=await call.start(), stream=True
+            )
+            async for chunk in call.stream(chunks):
+                seen.append(chunk.choices[0].delta.content or "")
+                if len(seen) == 10:
+                    arrived.set()
+
+    async with purser:
+        working = asyncio.create_task(work())
+        await arrived.wait()
+        working.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await working
+    charged, held = await world.figures()
+    [served] = world.provider.served()
+    end = await world.provider.log.end_of(served.seq)
+    assert held == 0
+    assert charged == EXACT + count("".join(seen))
+    assert EXACT < charged <= EXACT + end.produced_tokens
+
+
+async def test_a_cancelled_request_without_a_reply_is_charged_its_estimate(world: World) -> None:
+    world.provider.control.add_fault(Fault(kind=FaultKind.HANG, times=1))
+    purser, provider = await world.client(), await world.openai()
+
+    async def work() -> None:
+        async with purser.call(PATH, model=MODEL, input_tokens=EXACT, max_output_tokens=40) as call:
+            await provider.chat.completions.create(model=MODEL, messages=HELLO, max_tokens=await call.start())
+
+    working = asyncio.create_task(work())
+    await eventually(lambda: _arrived(world))
+    working.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    assert await world.figures() == (EXACT + 40, 0)
+
+
+async def _arrived(world: World) -> bool:
+    return bool(world.provider.served())
+
+
+async def test_the_lease_of_a_running_call_is_kept_alive(world: World) -> None:
+    purser, plain = await world.client(), await world.plain()
+
+    async def renewed(call: Any, began: Any) -> bool:
+        return bool((await purser.holds.show(call.hold.hold_id)).expires_at > began)
+
+    async with purser.call(PATH, model=MODEL, messages=HELLO, lease_s=3) as call:
+        await eventually(lambda: renewed(call, call.hold.expires_at))
+    sync = await asyncio.to_thread(plain.call(PATH, model=MODEL, messages=HELLO, lease_s=3).__enter__)
+    await eventually(lambda: renewed(sync, sync.hold.expires_at))
+    await asyncio.to_thread(sync.__exit__, None, None, None)
+    assert await world.figures() == (0, 0)
+
+
+async def test_a_call_whose_process_dies_is_charged_when_its_lease_ends(world: World) -> None:
+    purser = await world.client()
+    lost = purser.call(PATH, model=MODEL, messages=HELLO, max_output_tokens=50, lease_s=1)
+    await lost.__aenter__()
+    await lost.start()
+    assert lost._keeper is not None
+    lost._keeper.cancel()  # as the end of its process would
+
+    async def ended() -> bool:
+        return (await purser.holds.show(lost.hold.hold_id or "")).state == "expired"
+
+    await eventually(ended)
+    assert await world.figures() == (lost.hold.tokens, 0)
+
+
+async def test_a_refusal_is_raised_with_its_figures_and_remedy(world: World) -> None:
+    await world.limit(10, mode="hard")
+    purser = await world.client()
+    with pytest.raises(BudgetRefused, match="session:s1 may spend 10 tokens") as refused:
+        async with purser.call(PATH, model=MODEL, messages=HELLO):
+            raise AssertionError("it was admitted")
+    assert refused.value.remedy
+    assert refused.value.refusal is not None
+    assert refused.value.refusal.limit.tokens == 10
+    plain = await world.plain()
+    with pytest.raises(BudgetRefused):
+        await asyncio.to_thread(plain.call(PATH, model=MODEL, messages=HELLO).__enter__)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_an_approval_is_raised_or_awaited(world: World, waits: bool) -> None:
+    await world.limit(10, mode="approval")
+    purser = await world.client()
+    key = "call-1"
+    with pytest.raises(ApprovalNeeded) as needed:
+        await purser.call(PATH, model=MODEL, messages=HELLO, max_output_tokens=50, key=key).__aenter__()
+
+    async def approve() -> None:
+        await purser.approvals.decide(needed.value.approval_id, "approve")
+
+    if not waits:
+        await approve()
+    call = purser.call(PATH, model=MODEL, messages=HELLO, max_output_tokens=50, key=key, approval_s=60 if waits else 0)
+    entering = asyncio.create_task(call.__aenter__())
+    if waits:
+        await approve()
+    async with await entering:
+        assert call.hold.verdict in ("allow", "warn")
+
+
+async def test_a_call_waits_for_open_calls_of_others_up_to_its_limit(world: World) -> None:
+    await world.limit(100, mode="hard")
+    purser = await world.client()
+    terms: Any = {"model": MODEL, "input_tokens": 30, "max_output_tokens": 30}
+    asks: list[httpx.Request] = []
+
+    async def note(request: httpx.Request) -> None:
+        if request.url.path == "/v1/holds":
+            asks.append(request)
+
+    async def asked_again() -> bool:
+        return len(asks) >= 5
+
+    purser._http.event_hooks["request"].append(note)
+    async with purser.call(PATH, **terms):
+        with pytest.raises(BudgetBusy):
+            await purser.call(PATH, wait_s=0, **terms).__aenter__()
+        waiting = asyncio.create_task(purser.call(PATH, wait_s=60, **terms).__aenter__())
+        await eventually(asked_again)
+        assert not waiting.done()
+    async with await waiting as admitted:
+        assert admitted.hold.tokens == 60
+
+
+async def test_the_key_of_an_ended_call_is_not_used_again(world: World) -> None:
+    purser = await world.client()
+    async with purser.call(PATH, model=MODEL, input_tokens=5, key="k1") as call:
+        await call.start()
+        await call.settle({"input_tokens": 3, "output_tokens": 2})
+    with pytest.raises(CallEnded, match="settled"):
+        await purser.call(PATH, model=MODEL, input_tokens=5, key="k1").__aenter__()
+    assert await world.figures() == (5, 0)
+
+
+async def test_a_reply_without_usage_is_named_and_charged_its_estimate(world: World) -> None:
+    purser = await world.client()
+    async with purser.call(PATH, model=MODEL, input_tokens=5, max_output_tokens=50) as call:
+        await call.start()
+        with pytest.raises(UnknownUsage, match="str has no usage"):
+            await call.settle("only text")
+    assert await world.figures() == (55, 0)
+
+
+@pytest.mark.parametrize(
+    "cut", [lambda call: call.start(), lambda call: call.settle({"total": 7})], ids=["start", "settle"]
+)
+async def test_a_cancel_while_the_gateway_answers_leaves_nothing_open(world: World, cut: Callable[[Any], Any]) -> None:
+    purser = await world.client()
+    sent: list[str] = []
+
+    async def cancel(request: httpx.Request) -> None:
+        if request.url.path.endswith(("/attempts", "/settle")):
+            sent.append(request.url.path)
+            if cut_at in request.url.path and not working.cancelling():
+                working.cancel()
+
+    async def work() -> None:
+        async with purser.call(PATH, model=MODEL, input_tokens=5, max_output_tokens=50) as call:
+            if cut_at == "settle":
+                await call.start()
+            await cut(call)
+
+    cut_at = "settle" if "settle" in str(cut.__code__.co_names) else "attempts"
+    purser._http.event_hooks["request"].append(cancel)
+    working = asyncio.create_task(work())
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    assert sent
+    assert await world.figures() == (7 if cut_at == "settle" else 0, 0)
+
+
+def test_terms_that_make_no_sense_are_refused() -> None:
+    purser = Purser("http://127.0.0.1:9", "none", patience=Patience(retries=0))
+    with pytest.raises(ValueError, match="max_output_tokens"):
+        purser.call(PATH, max_output_tokens=0)
+    purser.close()

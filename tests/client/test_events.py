@@ -1,0 +1,62 @@
+"""The stream of events resumes where it broke off."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from purser.gateway.access.roles import Role
+from purser_client import BudgetBody, Event, Forbidden
+from purser_client.events import Reader
+from tests.client.conftest import World
+from tests.client.relay import relaying
+
+
+async def test_a_stream_that_breaks_off_is_resumed_without_a_gap_or_a_repetition(world: World) -> None:
+    admin = await world.client()
+    async with relaying(world.gateway.url) as relay:
+        follower = await world.client(Role.VIEWER, relay.url)
+        events = follower.events(kinds=["budget"], after="0")
+        seen: list[str | None] = []
+        for number in range(6):
+            await admin.budgets.change(f"session:n{number}", BudgetBody(limit_tokens=5))
+            seen.append((await _next(events)).scope)
+            if number in (1, 3):
+                relay.cut()
+        await follower.close()
+    assert seen == [f"session:n{number}" for number in range(6)]
+    assert relay.connections >= 3
+
+
+async def test_a_thread_follows_events(world: World) -> None:
+    admin, plain = await world.client(), await world.plain()
+    await admin.budgets.change("session:s1", BudgetBody(limit_tokens=5))
+    event = await asyncio.to_thread(lambda: next(plain.events(scopes=["session:s1"], after="0")))
+    assert (event.kind, event.scope) == ("budget", "session:s1")
+    assert event.id.isdigit()
+    assert event.at is not None
+
+
+async def test_what_a_key_may_not_follow_is_raised(world: World) -> None:
+    agent = await world.client(Role.AGENT)
+    with pytest.raises(Forbidden):
+        await _next(agent.events(kinds=["budget"]))
+
+
+async def _next(events: AsyncIterator[Event]) -> Event:
+    async with asyncio.timeout(60):
+        return await anext(events)
+
+
+def test_a_reader_forgets_half_an_event_and_keeps_its_place() -> None:
+    reader = Reader(after="3")
+    reader.read("id: 4")
+    reader.begin()
+    lines = [": purser", "retry: 500", "", "event: gap", 'data: {"reason": "gone"}', "", "id: 7", "event: task"]
+    events = [event for line in lines for event in reader.read(line)]
+    assert [(event.kind, event.data, event.at) for event in events] == [("gap", {"reason": "gone"}, None)]
+    assert (reader.after, reader.retry_s) == ("3", 0.5)
+    ended = ['data: {"at": "2026-11-20T12:00:00+00:00", "scope": "task:t1",', 'data: "data": {"turn": 1}}', ""]
+    [event] = [event for line in ended for event in reader.read(line)]
+    assert (event.id, event.kind, event.scope, event.data) == ("7", "task", "task:t1", {"turn": 1})
+    assert reader.headers["Last-Event-ID"] == "7"

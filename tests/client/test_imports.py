@@ -1,0 +1,33 @@
+"""The client knows nothing of the server, and the server does not depend on the client."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CLIENT = ROOT / "client" / "purser_client"
+SERVER = ("budget", "context", "activities", "workflows", "gateway", "compose", "benchmarks")
+
+
+def test_the_client_imports_httpx_and_pydantic_only() -> None:
+    found = {(file.name, name) for file in CLIENT.rglob("*.py") for name in _imports(file)}
+    assert found
+    allowed = {"purser_client", "httpx", "pydantic", *sys.stdlib_module_names}
+    assert {(file, name) for file, name in found if name not in allowed} == set()
+
+
+def test_the_server_does_not_import_the_client() -> None:
+    files = [file for package in SERVER for file in (ROOT / package).rglob("*.py")]
+    assert files
+    assert [file for file in files if "purser_client" in _imports(file)] == []
+
+
+def _imports(file: Path) -> Iterator[str]:
+    """Top-level names that a file imports."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                yield from (one.name.partition(".")[0] for one in names)
+            case ast.ImportFrom(module=str(module)):
+                yield module.partition(".")[0]

@@ -1,0 +1,95 @@
+"""Requests that get no answer are repeated, and take effect once."""
+
+import pytest
+
+from purser.gateway.access.roles import Role
+from purser_client import Patience, Problem, Purser, PurserError, TimedOut, Unanswered, Unauthenticated, Unreadable
+from purser_client.types import Problem as ProblemView
+from tests.client.conftest import MODEL, PATH, World
+from tests.client.relay import relaying
+from tests.support.raw_server import raw_server, replies
+
+
+@pytest.mark.parametrize("lost", ["/v1/holds ", "/attempts", "/settle"])
+async def test_a_call_whose_answers_are_lost_is_held_and_charged_once(world: World, lost: str) -> None:
+    async with relaying(world.gateway.url) as relay:
+        purser = await world.client(Role.AGENT, relay.url)
+        relay.losing, relay.times = lost, 2
+        async with purser.call(PATH, model=MODEL, input_tokens=5, max_output_tokens=50) as call:
+            await call.start()
+            await call.settle({"input_tokens": 5, "output_tokens": 7})
+        await purser.close()
+    assert len(relay.lost) == 2
+    assert await world.figures() == (12, 0)
+    assert await world.gateway.pool.fetchval("select count(*) from holds") == 1
+
+
+async def test_an_addition_whose_answer_is_lost_is_added_once(world: World) -> None:
+    async with relaying(world.gateway.url) as relay:
+        purser = await world.client(Role.AGENT, relay.url)
+        held = await purser.holds.ask(PATH, 100)
+        relay.losing, relay.times = "/extend", 2
+        extended = await purser.holds.extend(held.hold_id or "", tokens=50)
+        await purser.close()
+    assert len(relay.lost) == 2
+    assert extended.tokens == 150
+    assert await world.figures() == (0, 150)
+
+
+async def test_one_connection_serves_many_requests(world: World) -> None:
+    async with relaying(world.gateway.url) as relay:
+        purser = await world.client(Role.AGENT, relay.url)
+        for _ in range(5):
+            async with purser.call(PATH, model=MODEL, input_tokens=5, max_output_tokens=50) as call:
+                await call.start()
+                await call.settle({"total": 1})
+        await purser.close()
+    assert relay.connections == 1
+
+
+def test_a_gateway_that_is_away_is_named_with_what_to_check() -> None:
+    with (
+        Purser("http://127.0.0.1:9", "none", patience=Patience(retries=1)) as purser,
+        pytest.raises(Unanswered, match=r"http://127\.0\.0\.1:9 cannot be reached .*check the address"),
+    ):
+        purser.budgets.list()
+
+
+async def test_what_is_no_gateway_is_named(world: World) -> None:
+    async with raw_server(replies(b"<html>", "text/html", "404 Not Found")) as other:
+        stranger = await world.client(url=f"http://127.0.0.1:{other.port}")
+        with pytest.raises(Unreadable, match="status 404 without a problem"):
+            await stranger.budgets.list()
+
+
+async def test_a_wrong_key_is_not_tried_again(world: World) -> None:
+    async with relaying(world.gateway.url) as relay:
+        purser = await world.client(url=relay.url)
+        purser._http.headers["Authorization"] = "Bearer wrong"
+        with pytest.raises(Unauthenticated) as refused:
+            await purser.budgets.list()
+        await purser.close()
+    assert refused.value.status == 401
+    assert refused.value.remedy in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "repeated", "pauses"),
+    [
+        (Unanswered(), 0, True),
+        (TimedOut(), 3, True),
+        (Unanswered(), 4, False),
+        (Unreadable(), 0, False),
+        ("retryable", 0, True),
+        ("final", 0, False),
+        ("much later", 0, False),
+    ],
+)
+def test_patience(error: PurserError | str, repeated: int, pauses: bool) -> None:
+    if isinstance(error, str):
+        asked = 60_000 if error == "much later" else 1_500
+        fields = {"type": "x", "title": "x", "status": 429, "detail": "x", "retry_after_ms": asked}
+        error = Problem(ProblemView.model_validate(fields | {"retryable": error != "final"}))
+    pause = Patience().pause(error, repeated)
+    assert (pause is not None) == pauses
+    assert pause is None or pause >= (1.5 if isinstance(error, Problem) else 0.1)

@@ -1,0 +1,125 @@
+"""Usage and text of replies, whatever library they come from."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from litellm.types.utils import Usage as LiteLLMUsage
+from openai.types.completion_usage import CompletionUsage
+from pydantic import BaseModel
+
+from purser.budget.usage import Usage, normalize
+from purser_client.calls.costs import costs_nothing
+from purser_client.counting import cautious, input_tokens
+from purser_client.usage import Streamed, usage_of
+
+
+class _Message(BaseModel):
+    id: str = "m1"
+    usage: dict[str, Any]
+
+
+ANTHROPIC = {"input_tokens": 10, "output_tokens": 4, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 0}
+CHAT = {"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 14}
+RESPONSES = {"input_tokens": 10, "output_tokens": 4, "output_tokens_details": {"reasoning_tokens": 2}}
+
+
+@pytest.mark.parametrize(
+    ("reply", "total"),
+    [
+        (_Message(usage=CHAT), 14),
+        (CompletionUsage(**CHAT), 14),
+        (LiteLLMUsage(**CHAT), 14),
+        ({"usage": RESPONSES, "output": []}, 14),
+        (_Message(usage=ANTHROPIC), 114),
+        (SimpleNamespace(usage=SimpleNamespace(**CHAT)), 14),
+        (SimpleNamespace(usage_metadata={"input_tokens": 10, "output_tokens": 4, "total_tokens": 14}), 14),
+        ({"usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 4, "totalTokenCount": 14}}, 14),
+        (ANTHROPIC, 114),
+        ({"total": 14}, 14),
+    ],
+)
+def test_the_gateway_reads_what_is_found(reply: object, total: int) -> None:
+    assert normalize(usage_of(reply)).total == total
+
+
+def stream(*chunks: Any) -> Streamed:
+    made = Streamed(lambda text: len(text.split()))
+    for chunk in chunks:
+        made.add(chunk)
+    return made
+
+
+def delta(text: str) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": {"role": "assistant", "content": text}}], "usage": None}
+
+
+STARTED = {"type": "message_start", "message": {"role": "assistant", "usage": ANTHROPIC | {"output_tokens": 1}}}
+
+
+def block(text: str) -> dict[str, Any]:
+    return {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}
+
+
+@pytest.mark.parametrize(
+    ("streamed", "usage"),
+    [
+        (stream(delta("one two "), delta("three"), {"choices": [], "usage": CHAT}), Usage(input=10, output=4)),
+        (stream(delta("one two "), delta("three")), Usage(input=7, output=3, estimated=True)),
+        (stream("one ", "two"), Usage(input=7, output=2, estimated=True)),
+        (stream(delta("one two " * 9)), Usage(input=7, output=5, estimated=True)),
+        (
+            stream(STARTED, block("one two"), {"type": "message_delta", "usage": {"output_tokens": 4}}),
+            Usage(input=10, cache_read=100, output=4),
+        ),
+        (stream(STARTED, block("one two "), block("three")), Usage(input=10, cache_read=100, output=3)),
+        (
+            stream(
+                {"type": "response.output_text.delta", "delta": "one two"},
+                {"type": "response.completed", "response": {"usage": RESPONSES}},
+            ),
+            Usage(input=10, output=4, reasoning=2),
+        ),
+        (
+            stream({"type": "response.output_text.delta", "delta": "one two"}),
+            Usage(input=7, output=2, estimated=True),
+        ),
+        (
+            stream({"choices": [{"delta": {"tool_calls": [{"function": {"name": "f", "arguments": "a b c"}}]}}]}),
+            Usage(input=7, output=3, estimated=True),
+        ),
+    ],
+)
+def test_a_stream_is_charged_its_report_or_what_arrived(streamed: Streamed, usage: Usage) -> None:
+    assert normalize(streamed.usage or streamed.estimate(7, 5)) == usage
+
+
+@pytest.mark.parametrize(
+    ("error", "nothing"),
+    [
+        (SimpleNamespace(status_code=429), True),
+        (SimpleNamespace(status_code=408), False),
+        (SimpleNamespace(status_code=500), False),
+        (SimpleNamespace(response=SimpleNamespace(status_code=400)), True),
+        (ConnectionRefusedError(), True),
+        (ConnectionResetError(), False),
+        (ValueError(), False),
+    ],
+)
+def test_an_error_says_whether_something_was_charged(error: Any, nothing: bool) -> None:
+    if isinstance(error, SimpleNamespace):
+        status, error = error, RuntimeError()
+        vars(error).update(vars(status))
+    wrapped = RuntimeError()
+    wrapped.__cause__ = error
+    assert costs_nothing(error) is nothing
+    assert costs_nothing(wrapped) is nothing
+
+
+def test_counting_without_a_tokenizer_is_on_the_safe_side() -> None:
+    messages = [{"role": "user", "content": "hello"}, {"role": "user", "content": [{"type": "text", "text": "你好"}]}]
+    assert cautious("hello") == 3
+    assert cautious("") == 0
+    assert input_tokens("hello", [], cautious) == 3 + 4 + 3
+    assert input_tokens(messages[:1], [], cautious) == 3 + 4 + 3
+    assert input_tokens(messages, [{"name": "f"}], cautious) > 3 + 4 + 4 + 3 + 4

@@ -37,9 +37,27 @@ language sql stable as $$
                                (f.policy -> 'limit' ->> 1)::bigint as nano offset 0) l
 $$;
 
--- Holds those asks of one tenant that are plain: under a new key, on scopes that exist, and fitting in full even if each
--- ask before it got all that it can get. So who comes first in a batch is never passed by who comes later. Scopes of a path,
--- and labels, are separated by blanks. Returns for each plain ask: a number for its path and labels (`grp`), the amounts
+-- Creates the scopes that asks of these groups lack, and returns the groups concerned. An ask under a used key needs none.
+-- Here scopes come before hold rows, in the gate after them: if one key is asked for in both ways at the same time, under
+-- new scopes, Postgres may end one of the two, which is then repeated.
+create function ledger_batch_scopes(p_tenant text, p_keys text[], p_paths text[], p_labels text[], p_groups bigint[], p_fresh bigint[])
+returns bigint[] language sql as $$
+    with lacking as (
+        select g.grp, kind_of(t.name) as kind, id_of(t.name) as id
+        from (select distinct a.path, a.labels, a.grp
+              from unnest(p_keys, p_paths, p_labels, p_groups) a (key, path, labels, grp)
+              where a.grp = any (p_fresh) and not exists (select from holds h where h.tenant = p_tenant and h.key = a.key)) g
+        cross join lateral ledger_expand(p_tenant, string_to_array(g.path, ' '), string_to_array(g.labels, ' ')) t
+        where t.scope_id is null
+    ), made as (
+        insert into scopes (tenant, kind, id) select distinct p_tenant, l.kind, l.id from lacking l order by 2, 3 on conflict do nothing
+    )
+    select array_agg(distinct l.grp) from lacking l
+$$;
+
+-- Holds those asks of one tenant that are plain: under a new key, and fitting in full even if each ask before it got all
+-- that it can get. So who comes first in a batch is never passed by who comes later. Scopes of a path, and labels, are
+-- separated by blanks. Returns for each plain ask: a number for its path and labels (`grp`), the amounts
 -- held on each scope before it, and, for the first of each number, the gate's views of it. The money of an ask is null if
 -- its price is unknown.
 create function ledger_hold_many(p_tenant text, p_keys text[], p_digests bytea[], p_paths text[], p_labels text[], p_tasks text[], p_models text[],
@@ -60,20 +78,27 @@ declare
     v_window text[];
     v_policy jsonb[];
     v_nanos bigint[] := array(select coalesce(u.n, 0) from unnest(p_nanos) with ordinality u (n, ord) order by u.ord);
-    v_fresh bigint[];                                 -- groups with a scope that is still to be created
+    v_fresh bigint[];                                 -- groups with a scope that does not exist
+    v_made bigint[];                                  -- groups of which this batch creates scopes
     v_held bigint[];                                  -- the hold of each ask; null for one that is not plain
     v_plain bigint[];                                 -- the asks that are plain
+    v_undone boolean;                                 -- whether a scope was created for an ask that needs a price
 begin
     select array_agg(x.grp order by x.ord) into i_grp
     from (select ord, min(ord) over (partition by path, labels, task) as grp
           from unnest(p_paths, p_labels, p_tasks) with ordinality u (path, labels, task, ord)) x;
-    select array_agg(g.grp order by g.grp, t.ord) filter (where t.scope_id is not null),
-           array_agg(g.task order by g.grp, t.ord) filter (where t.scope_id is not null),
-           array_agg(t.scope_id order by g.grp, t.ord) filter (where t.scope_id is not null),
-           coalesce(array_agg(g.grp) filter (where t.scope_id is null), '{}')
-    into f_grp, f_task, f_scope, v_fresh
-    from (select distinct u.path, u.labels, u.task, u.grp from unnest(p_paths, p_labels, p_tasks, i_grp) u (path, labels, task, grp)) g
-    cross join lateral ledger_expand(p_tenant, string_to_array(g.path, ' '), string_to_array(g.labels, ' ')) t;
+    loop
+        select array_agg(g.grp order by g.grp, t.ord) filter (where t.scope_id is not null),
+               array_agg(g.task order by g.grp, t.ord) filter (where t.scope_id is not null),
+               array_agg(t.scope_id order by g.grp, t.ord) filter (where t.scope_id is not null),
+               coalesce(array_agg(g.grp) filter (where t.scope_id is null), '{}')
+        into f_grp, f_task, f_scope, v_fresh
+        from (select distinct u.path, u.labels, u.task, u.grp from unnest(p_paths, p_labels, p_tasks, i_grp) u (path, labels, task, grp)) g
+        cross join lateral ledger_expand(p_tenant, string_to_array(g.path, ' '), string_to_array(g.labels, ' ')) t;
+        exit when v_fresh = '{}' or v_made is not null;
+        v_made := ledger_batch_scopes(p_tenant, p_keys, p_paths, p_labels, i_grp, v_fresh);
+        exit when v_made is null;
+    end loop;
     -- Amounts that may exceed the range of a balance are not plain.
     if f_scope is null or (select max(n) from unnest(v_nanos) n) > 1000000000000 then
         return;
@@ -132,11 +157,14 @@ begin
                    sum(case when h.hopeless then 0 else h.nano end) over w as sum_nano
             from hopes h window w as (partition by h.scope_id, h.window_start order by h.ord)
         )
-        select array_agg(x.ord order by x.ord) into v_plain
-        from (select r.ord from running r group by r.ord
-              having bool_and(r.hold_id is not null and not r.hopeless and not r.shut and not (r.price is null and r.needs_price)
-                              and (r.sum_tokens > r.room_tokens) is not true and (r.nano > 0 and r.sum_nano > r.room_nano) is not true)) x;
-        if v_plain is null then
+        select array_agg(x.ord order by x.ord) filter (where x.plain), bool_or(x.unpriced and x.grp = any (v_made))
+        into v_plain, v_undone
+        from (select r.ord, r.grp, bool_or(r.price is null and r.needs_price) as unpriced,
+                     bool_and(r.hold_id is not null and not r.hopeless and not r.shut and not (r.price is null and r.needs_price)
+                              and (r.sum_tokens > r.room_tokens) is not true and (r.nano > 0 and r.sum_nano > r.room_nano) is not true) as plain
+              from running r group by r.ord, r.grp) x;
+        -- Nothing of an ask that needs a price is written, not even the names of its scopes.
+        if v_plain is null or v_undone then
             raise exception using errcode = 'PB001', message = 'no plain ask';
         end if;
         delete from holds h using unnest(v_held) with ordinality x (hold_id, ord)

@@ -9,8 +9,10 @@ import pytest
 from purser.budget.errors import AttemptConflict, HoldClosed, KeyReused, NotFound
 from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldRequest
+from purser.budget.policies.fields import Mode
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
+from purser.budget.postgres.ledger.policy_sets import PolicySets
 from purser.budget.scopes import Scope
 from purser.budget.windows import Window
 from tests.support.actors import TESTER
@@ -68,7 +70,8 @@ async def test_new_asks_that_all_fit_are_held_as_if_one_came_after_the_other(ses
         pytest.param(request("b", 1, 892), id="its money does not fit with the others"),
         pytest.param(request("known", 100, 100), id="its key is known"),
         pytest.param(request("known", 1), id="its key is bound to another payload"),
-        pytest.param(request("b", 1, 0, "session:new"), id="its scope is new"),
+        pytest.param(request("b", 892, 0, "session:s1", "task:new"), id="it does not fit, and its task is new"),
+        pytest.param(request("known", 1, 0, "session:new"), id="its key is bound to another payload with a new scope"),
         pytest.param(request("b", 1, 0, "session:frozen"), id="its scope is frozen"),
         pytest.param(request("b", 1, 1, "session:nothing"), id="its scope has no capacity"),
         pytest.param(request("b", 1, priced=False), id="it needs a price"),
@@ -86,8 +89,35 @@ async def test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest(session
     after = await session.rows()
     assert await session.pool.fetchval("select count(*) from holds where key = 'b'") == 0
     made = after["holds"] - rows["holds"]
-    assert rows | {"holds": rows["holds"] + made, "entries": rows["entries"] + made} == after
+    named = int("task:new" in other.path.texts())  # as the gate does before it refuses
+    new = {"scopes": named, "balances": named, "holds": made, "entries": made}
+    assert rows | {name: rows[name] + more for name, more in new.items()} == after
     assert await held(session, other) == []
+
+
+async def test_a_batch_creates_the_scopes_of_its_asks(session: Books) -> None:
+    template = PolicyPatch(limit_tokens=50, mode=Mode.HARD)
+    await PolicySets(session.pool, session.policies).apply(TENANT, {"agent:*/writer": template}, by=TESTER)
+    asks = [
+        request("a", 10, 0, "session:s1", "task:t1", "agent:t1/a"),
+        request("b", 20, 0, "session:s1", "task:t1", "agent:t1/b"),
+        request("c", 30, 0, "session:s2", "task:t2", "agent:t2/writer"),
+        request("d", 51, 0, "session:s2", "task:t3", "agent:t3/writer"),
+    ]
+    assert await held(session, *asks) == ["a", "b", "c"]
+    balances = {scope: await session.balance(scope) for scope in ("task:t1", "agent:t1/b", "session:s2")}
+    assert balances == {"task:t1": {"held": 30}, "agent:t1/b": {"held": 20}, "session:s2": {"held": 30}}
+    assert await session.balance("agent:t3/writer") == {}
+    await session.check()
+
+
+async def test_nothing_of_an_ask_that_needs_a_price_is_written_not_even_its_scopes(session: Books) -> None:
+    asks = [request("a", 1, 1), request("b", 1, 0, "session:s1", "task:new", priced=False)]
+    rows = await session.rows()
+    assert await held(session, *asks) == []
+    assert await session.rows() == rows
+    assert (await session.ask("b", 1, 0, "session:s1", "task:new", priced=False)).hold_id is None
+    assert await session.rows() == rows
 
 
 async def test_who_comes_first_in_a_batch_is_not_passed_by_who_comes_later(session: Books) -> None:

@@ -63,6 +63,25 @@ async def test_a_batch_takes_its_keys_in_the_one_order(books: Books) -> None:
     assert await books.balance() == {"spent": 1}, "both keys were taken: nothing is held together"
 
 
+async def test_a_batch_creates_its_scopes_in_the_one_order(books: Books) -> None:
+    tasks = ("task:t1", "task:t2", "task:t3")
+    asks = [request(f"k{task}", 1, 0, "session:s1", task) for task in reversed(tasks)]
+
+    async def create(connection: Any, task: str) -> None:
+        await without_waiting(connection)
+        await connection.execute("insert into scopes (tenant, kind, id) values ($1, 'task', $2)", TENANT, task[5:])
+
+    answers = await meet(
+        books.pool,
+        lambda connection: create(connection, tasks[0]),
+        lambda: hold_together(books.pool, books.settings, None, [Ask(TENANT, ask) for ask in asks]),
+        lambda connection: create(connection, tasks[2]),
+    )
+    assert None not in answers
+    assert [await books.balance(task) for task in tasks] == [{"held": 1}] * 3
+    await books.check()
+
+
 # --- read under the lock ---------------------------------------------------------------------------------------------
 
 

@@ -44,6 +44,8 @@ STORED = {
     " join scopes s using (tenant, scope_id) where w.tenant = $1 order by 1, 2, 3",
     "events": "select kind, scope, window_start, threshold from events where tenant = $1 and kind in"
     " ('threshold', 'shadow') order by 1, 2, 3, 4",
+    "scopes": "select s.kind, s.id, b.window_start from scopes s left join balances b using (tenant, scope_id)"
+    " where s.tenant = $1 order by 1, 2, 3",
     "shadow": "select s.id, c.window_start, c.outcome, c.calls, c.tokens, c.nano from shadow_counts c"
     " join scopes s using (tenant, scope_id) where c.tenant = $1 order by 1, 2, 3",
 }
@@ -82,7 +84,8 @@ def asked(dice: random.Random, turn: int, number: int) -> HoldRequest:
     once = dice.random() < 0.9
     key = f"k{turn}/{number}" if once else f"again{dice.randrange(9)}/{number}"
     tokens = dice.choice([1, 100, 300]) if once else 400
-    path = Path.parse(["user:u1", dice.choice(SESSIONS) if once else "session:hard"])
+    task = [f"task:t{turn}{dice.choice('ab')}"] if once and dice.random() < 0.5 else []
+    path = Path.parse(["user:u1", dice.choice(SESSIONS) if once else "session:hard", *task])
     part = Amount(1) if once and dice.random() < 0.2 else None
     priced = not once or dice.random() < 0.8
     labels = (TEAM,) if once and dice.random() < 0.3 else ()

@@ -38,9 +38,27 @@ GUARDS = {
         test_batches.test_who_comes_first_in_a_batch_is_not_passed_by_who_comes_later,
     ),
     "one ask that is not plain leaves the others together": Guard(
-        "if v_plain is null then",
+        "if v_plain is null or v_undone then",
         "if true then",
         test_batches.test_an_ask_that_cannot_be_held_takes_no_room_from_those_behind_it,
+    ),
+    "of an ask that needs a price nothing is written": Guard(
+        "if v_plain is null or v_undone then",
+        "if v_plain is null then",
+        test_batches.test_nothing_of_an_ask_that_needs_a_price_is_written_not_even_its_scopes,
+    ),
+    "an ask under a used key creates no scope": Guard(
+        " and not exists (select from holds h where h.tenant = p_tenant and h.key = a.key)",
+        "",
+        partial(
+            test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest,
+            other=request("known", 1, 0, "session:new"),
+        ),
+    ),
+    "a batch takes scopes that another creates": Guard(
+        "from lacking l order by 2, 3 on conflict do nothing",
+        "from lacking l order by 2, 3",
+        test_locks.test_a_batch_creates_its_scopes_in_the_one_order,
     ),
     "what cannot be held takes no room": Guard(
         "sum(case when h.hopeless then 0 else h.tokens end) over w as sum_tokens",

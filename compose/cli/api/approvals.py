@@ -10,7 +10,7 @@ import typer
 from purser.budget.approvals import ApprovalState
 from purser.budget.errors import BudgetError
 from purser.budget.reports.views import whole_percent
-from purser.compose.cli.output import FAILURE, DataOption, JsonOption, out, print_json, problem_of
+from purser.compose.cli.output import FAILURE, DataOption, JsonOption, LimitOption, out, print_json, problem_of
 from purser.compose.errors import ComposeError
 
 if TYPE_CHECKING:
@@ -44,35 +44,25 @@ def register(app: typer.Typer) -> None:
 
 def list_approvals(
     state: Annotated[ApprovalState | None, typer.Option(help="Only requests in this state.")] = None,
-    limit: Annotated[int, typer.Option(help="Maximum number of rows.", min=1, max=1_000)] = 100,
+    limit: LimitOption = 100,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List approval requests, newest first."""
     from rich.markup import escape
 
-    from purser.compose.cli.api.client import gateway
-    from purser.compose.cli.tables import number, print_table, status, table, usd
+    from purser.compose.cli.lists import Cell, figure, money, print_list, status, text
 
-    with gateway(data) as api:
-        page = api.get("/v1/approvals", state=state, limit=limit)
-    if as_json:
-        print_json(page)
-        return
-    rows = [
-        (
-            escape(one["approval_id"]),
-            status(one["state"]),
-            escape(one["scope"]),
-            number(one["asked"]["tokens"]),
-            usd(one["asked"]["nano_usd"]),
-            escape(", ".join(sorted({waiter["task_id"] or waiter["key"] for waiter in one["waiters"]}))),
-            one["deadline"],
-        )
-        for one in page["items"]
-    ]
-    columns = ("approval", "state", "scope", "tokens", "money", "for", "deadline")
-    print_table(table(*columns, rows=rows, right=("tokens", "money")))
+    columns = {
+        "approval": text("approval_id"),
+        "state": status("state"),
+        "scope": text("scope"),
+        "tokens": figure("asked.tokens"),
+        "money": money("asked.nano_usd"),
+        "for": Cell(lambda one: escape(", ".join(sorted({who["task_id"] or who["key"] for who in one["waiters"]})))),
+        "deadline": text("deadline"),
+    }
+    print_list(data, "/v1/approvals", {"state": state, "limit": limit}, columns, as_json=as_json)
 
 
 def show(approval_id: ApprovalId, data: DataOption = None, as_json: JsonOption = False) -> None:

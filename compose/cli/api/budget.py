@@ -10,7 +10,7 @@ from purser.budget.policies.fields import Mode, OnExpiry
 from purser.budget.policies.templates import is_pattern
 from purser.budget.scopes import Kind
 from purser.compose.cli.api import policies
-from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+from purser.compose.cli.output import DataOption, JsonOption, LimitOption, out, print_json
 
 ScopeArgument = Annotated[
     str,
@@ -42,20 +42,15 @@ def register(app: typer.Typer) -> None:
 def list_budgets(
     over: Annotated[str | None, typer.Option(help="Only budgets with at least this ratio, for example 0.95.")] = None,
     kind: Annotated[Kind | None, typer.Option(help="Only scopes of this kind.")] = None,
-    limit: Annotated[int, typer.Option(help="Maximum number of rows.", min=1, max=1_000)] = 100,
+    limit: LimitOption = 100,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the scopes that have been used or have a policy, oldest first."""
-    from purser.compose.cli.api.client import gateway
-    from purser.compose.cli.tables import budgets, print_table
+    from purser.compose.cli.lists import print_list
+    from purser.compose.cli.tables import budgets
 
-    with gateway(data) as api:
-        page = api.get("/v1/budgets", over=over, kind=kind, limit=limit)
-    if as_json:
-        print_json(page)
-    else:
-        print_table(budgets(page["items"]))
+    print_list(data, "/v1/budgets", {"over": over, "kind": kind, "limit": limit}, budgets, as_json=as_json)
 
 
 def show(scope: ScopeArgument, data: DataOption = None, as_json: JsonOption = False) -> None:

@@ -66,26 +66,17 @@ def list_keys(data: DataOption = None, as_json: JsonOption = False) -> None:
     """List all keys of the tenant, including those that have ended."""
     from rich.markup import escape
 
-    from purser.compose.cli.api.client import gateway
-    from purser.compose.cli.tables import print_table, table
+    from purser.compose.cli.lists import Cell, print_list, text
 
-    with gateway(data) as api:
-        page = api.get("/v1/keys")
-    if as_json:
-        print_json(page)
-        return
-    rows = [
-        (
-            one["key_id"],
-            escape(one["name"]),
-            one["role"],
-            escape(", ".join(f"{name}={value}" for name, value in one["tags"].items())),
-            one["created_at"],
-            _state(one),
-        )
-        for one in page["items"]
-    ]
-    print_table(table("key", "name", "role", "tags", "created", "state", rows=rows))
+    columns = {
+        "key": text("key_id"),
+        "name": text("name"),
+        "role": text("role"),
+        "tags": Cell(lambda key: escape(", ".join(f"{name}={value}" for name, value in key["tags"].items()))),
+        "created": text("created_at"),
+        "state": Cell(_state),
+    }
+    print_list(data, "/v1/keys", {}, columns, as_json=as_json)
 
 
 def _state(key: Mapping[str, Any]) -> str:

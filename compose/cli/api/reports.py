@@ -6,7 +6,7 @@ import typer
 
 from purser.budget.reports.entries import EntryKind
 from purser.budget.reports.usage import By
-from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+from purser.compose.cli.output import DataOption, JsonOption, LimitOption, out, print_json
 
 Since = Annotated[str | None, typer.Option("--from", help="At or after this time, for example 2026-11-20T18:00:00Z.")]
 Until = Annotated[str | None, typer.Option("--to", help="Before this time.")]
@@ -24,37 +24,24 @@ def usage(
     since: Since = None,
     until: Until = None,
     timezone: Annotated[str | None, typer.Option(help="IANA time zone in which days begin.")] = None,
-    limit: Annotated[int, typer.Option(help="Maximum number of rows.", min=1, max=1_000)] = 100,
+    limit: LimitOption = 100,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what was charged, by default within the last 30 days."""
-    from rich.markup import escape
+    from purser.compose.cli.lists import figure, money, print_list, text
 
-    from purser.compose.cli.api.client import gateway
-    from purser.compose.cli.tables import number, print_table, table, usd
-
+    columns = {
+        str(by): text("id"),
+        "tokens": figure("charged_tokens"),
+        "money": money("nano_usd"),
+        "attempts": figure("attempts"),
+        "unpriced": figure("unpriced_attempts"),
+        "presumed": figure("presumed.tokens"),
+        "overrun": figure("overrun.tokens"),
+    }
     asked = {"by": by, "from": since, "to": until, "timezone": timezone, "limit": limit}
-    with gateway(data) as api:
-        page = api.get("/v1/usage", **asked)
-    if as_json:
-        print_json(page)
-        return
-    rows = [
-        (
-            escape(line["id"]) or "-",
-            number(line["charged_tokens"]),
-            usd(line["nano_usd"]),
-            number(line["attempts"]),
-            number(line["unpriced_attempts"]),
-            number(line["presumed"]["tokens"]),
-            number(line["overrun"]["tokens"]),
-        )
-        for line in page["items"]
-    ]
-    columns = (by, "tokens", "money", "attempts", "unpriced", "presumed", "overrun")
-    print_table(table(*columns, rows=rows, right=columns[1:]))
-    _print_more(page)
+    print_list(data, "/v1/usage", asked, columns, as_json=as_json)
 
 
 def ledger(
@@ -64,39 +51,26 @@ def ledger(
     hold: Annotated[str | None, typer.Option(help="Only of this hold.")] = None,
     since: Since = None,
     until: Until = None,
-    limit: Annotated[int, typer.Option(help="Maximum number of rows.", min=1, max=1_000)] = 100,
+    limit: LimitOption = 100,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the entries of the ledger, newest first."""
-    from rich.markup import escape
+    from purser.compose.cli.lists import change, figure, money, print_list, text
 
-    from purser.compose.cli.api.client import gateway
-    from purser.compose.cli.tables import number, print_table, table, usd
-
+    columns = {
+        "at": text("at"),
+        "scope": text("scope"),
+        "kind": text("kind"),
+        "hold": text("hold_id"),
+        "spent +": change("moved.tokens.spent"),
+        "held +": change("moved.tokens.held"),
+        "spent": figure("after.tokens.spent"),
+        "held": figure("after.tokens.held"),
+        "money spent": money("after.nano_usd.spent"),
+    }
     filters = {"scope": scope, "kind": kind, "task": task, "hold": hold, "from": since, "to": until, "limit": limit}
-    with gateway(data) as api:
-        page = api.get("/v1/ledger", **filters)
-    if as_json:
-        print_json(page)
-        return
-    rows = [
-        (
-            entry["at"],
-            escape(entry["scope"]),
-            entry["kind"],
-            entry["hold_id"] or "-",
-            f"{entry['moved']['tokens']['spent']:+,}",
-            f"{entry['moved']['tokens']['held']:+,}",
-            number(entry["after"]["tokens"]["spent"]),
-            number(entry["after"]["tokens"]["held"]),
-            usd(entry["after"]["nano_usd"]["spent"]),
-        )
-        for entry in page["items"]
-    ]
-    columns = ("at", "scope", "kind", "hold", "spent +", "held +", "spent", "held", "money spent")
-    print_table(table(*columns, rows=rows, right=columns[4:]))
-    _print_more(page)
+    print_list(data, "/v1/ledger", filters, columns, as_json=as_json)
 
 
 def events(
@@ -128,8 +102,3 @@ def events(
 def _line(event: dict[str, Any]) -> str:
     facts = ", ".join(f"{name} {value}" for name, value in event["data"].items() if not isinstance(value, dict | list))
     return " ".join(part for part in (event["at"], event["kind"], event["scope"], facts) if part)
-
-
-def _print_more(page: dict[str, Any]) -> None:
-    if page["cursor"] is not None:
-        out.print("There are more: raise --limit, or narrow the time range.")

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import typer
 
-from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+from purser.compose.cli.output import DataOption, JsonOption, LimitOption, out, print_json
 from purser.workflows.contract import TaskStatus
 
 TaskId = Annotated[str, typer.Argument(metavar="TASK_ID", help="The `task_id` of the task file.")]
@@ -25,26 +25,20 @@ def register(app: typer.Typer) -> None:
 
 def list_tasks(
     state: Annotated[TaskStatus | None, typer.Option(help="Only tasks in this state.")] = None,
-    limit: Annotated[int, typer.Option(help="Maximum number of rows.", min=1, max=1_000)] = 100,
+    limit: LimitOption = 100,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List tasks, newest first."""
-    from rich.markup import escape
+    from purser.compose.cli.lists import print_list, status, text
 
-    from purser.compose.cli.api.client import gateway
-    from purser.compose.cli.tables import print_table, status, table
-
-    with gateway(data) as api:
-        page = api.get("/v1/tasks", state=state, limit=limit)
-    if as_json:
-        print_json(page)
-        return
-    rows = [
-        (escape(task["task_id"]), status(task["status"]), escape(task["session_id"]), task["submitted_at"])
-        for task in page["items"]
-    ]
-    print_table(table("task", "status", "session", "submitted", rows=rows))
+    columns = {
+        "task": text("task_id"),
+        "status": status("status"),
+        "session": text("session_id"),
+        "submitted": text("submitted_at"),
+    }
+    print_list(data, "/v1/tasks", {"state": state, "limit": limit}, columns, as_json=as_json)
 
 
 def show(task_id: TaskId, data: DataOption = None, as_json: JsonOption = False) -> None:

@@ -1,0 +1,88 @@
+"""Lists of the API: a page as JSON, or as a table with a row for each item."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import getitem
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from purser.compose.cli.api.client import gateway
+from purser.compose.cli.output import out, print_json
+from purser.compose.cli.tables import number, print_table, table, usd
+from purser.compose.cli.tables import status as in_colour
+
+Item = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """How a column shows an item, in rich markup."""
+
+    show: Callable[[Item], str]
+    right: bool = False
+    """Whether it is right-aligned, as figures are."""
+
+
+def print_list(
+    data: Path | None,
+    path: str,
+    query: Mapping[str, Any],
+    shown: Mapping[str, Cell] | Callable[[Sequence[Item]], Table],
+    *,
+    as_json: bool,
+) -> None:
+    """Fetch one page of a list and print it.
+
+    Args:
+        data: data directory of an `up`.
+        path: path of the list in the API.
+        query: query parameters; those that are None are left out.
+        shown: a cell for each column, or what builds the table.
+        as_json: print the page as it is.
+    """
+    with gateway(data) as api:
+        page = api.get(path, **query)
+    if as_json:
+        print_json(page)
+        return
+    print_table(shown(page["items"]) if callable(shown) else _table(shown, page["items"]))
+    if page.get("cursor") is not None:
+        out.print("There are more: raise --limit, or narrow the list.")
+
+
+def text(field: str) -> Cell:
+    """Show a field as text; a dash if it is empty. `a.b` names the field `b` within `a`."""
+    return Cell(lambda item: escape(str(_field(item, field) or "-")))
+
+
+def status(field: str) -> Cell:
+    """Show a state in its colour."""
+    return Cell(lambda item: in_colour(_field(item, field)))
+
+
+def figure(field: str) -> Cell:
+    """Show a count with separators."""
+    return Cell(lambda item: number(_field(item, field)), right=True)
+
+
+def change(field: str) -> Cell:
+    """Show a count with its sign."""
+    return Cell(lambda item: f"{_field(item, field):+,}", right=True)
+
+
+def money(field: str) -> Cell:
+    """Show nano-dollars as dollars."""
+    return Cell(lambda item: usd(_field(item, field)), right=True)
+
+
+def _table(cells: Mapping[str, Cell], items: Sequence[Item]) -> Table:
+    rows = [[cell.show(item) for cell in cells.values()] for item in items]
+    return table(*cells, rows=rows, right=[title for title, cell in cells.items() if cell.right])
+
+
+def _field(item: Item, field: str) -> Any:
+    return reduce(getitem, field.split("."), item)

@@ -1,0 +1,75 @@
+"""Lists of the API as commands print them."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from purser.compose.cli import lists
+from purser.compose.cli.lists import change, figure, money, print_list, status, text
+
+COLUMNS = {
+    "name": text("name"),
+    "state": status("state"),
+    "tokens": figure("after.tokens"),
+    "moved": change("moved"),
+    "money": money("after.nano_usd"),
+}
+ITEM = {"name": "[red]a", "state": "running", "moved": 1_500, "after": {"tokens": 12_000, "nano_usd": 500_000_000}}
+
+
+class Api:
+    """A gateway that answers every request with one page, and keeps what it was asked."""
+
+    def __init__(self, page: dict[str, Any]) -> None:
+        self.page = page
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def get(self, path: str, **query: Any) -> dict[str, Any]:
+        self.asked.append((path, query))
+        return self.page
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Api:
+    api = Api({"items": [ITEM, {**ITEM, "name": ""}], "cursor": None})
+
+    @contextmanager
+    def gateway(data: object) -> Iterator[Api]:
+        yield api
+
+    monkeypatch.setattr(lists, "gateway", gateway)
+    return api
+
+
+def test_a_list_has_a_row_for_each_item_and_shows_text_as_it_is(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    print_list(None, "/v1/things", {"from": "today"}, COLUMNS, as_json=False)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines == [
+        ["name", "state", "tokens", "moved", "money"],
+        ["[red]a", "running", "12,000", "+1,500", "$0.50"],
+        ["-", "running", "12,000", "+1,500", "$0.50"],
+    ]
+    assert api.asked == [("/v1/things", {"from": "today"})]
+
+
+def test_a_list_as_json_is_the_page_itself(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    print_list(None, "/v1/things", {}, COLUMNS, as_json=True)
+    assert json.loads(capsys.readouterr().out) == api.page
+
+
+@pytest.mark.parametrize(("cursor", "says"), [(None, False), ("abc", True)])
+def test_a_list_that_goes_on_says_so(
+    api: Api, capsys: pytest.CaptureFixture[str], cursor: str | None, says: bool
+) -> None:
+    api.page["cursor"] = cursor
+    print_list(None, "/v1/things", {}, COLUMNS, as_json=False)
+    assert ("There are more" in capsys.readouterr().out) is says
+
+
+def test_a_list_without_a_cursor_is_whole(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    del api.page["cursor"]
+    print_list(None, "/v1/things", {}, COLUMNS, as_json=False)
+    assert "There are more" not in capsys.readouterr().out

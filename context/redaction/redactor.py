@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from purser.context.redaction.detectors import LEAST_SPECIFIC, SPECIFIC
+from purser.context.redaction.detectors.built_in import LEAST_SPECIFIC, SPECIFIC
 from purser.context.redaction.findings import Detector, Found, findings
 from purser.context.redaction.view import plain_view
 

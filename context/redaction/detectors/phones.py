@@ -5,9 +5,13 @@ from collections.abc import Iterator
 
 import phonenumbers
 
+from purser.context.redaction.detectors.other_numbers import (
+    is_assigned,
+    is_labelled_otherwise,
+    without_other_numbers,
+)
+from purser.context.redaction.detectors.phone_cues import has_cue
 from purser.context.redaction.findings import Found
-from purser.context.redaction.other_numbers import is_assigned, is_labelled_otherwise, without_other_numbers
-from purser.context.redaction.phone_cues import has_cue
 
 _EXTENSION = r"(?P<extension>[ ,]{0,2}(?:x|ext\.?|extension|转|分机)[ ]?\d{1,6})?"
 _BEFORE = r"(?<![A-Za-z0-9_#@$&%])(?<![A-Za-z0-9_][/.-])(?<!\d\))"

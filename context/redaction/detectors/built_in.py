@@ -1,12 +1,12 @@
-"""Built-in detectors, the most specific first."""
+"""The built-in detectors, the most specific first."""
 
-from purser.context.redaction.addresses import find_emails, find_ips
-from purser.context.redaction.cards import find_cards
-from purser.context.redaction.credentials import find_cookies, find_keys, find_labelled_keys
+from purser.context.redaction.detectors.addresses import find_emails, find_ips
+from purser.context.redaction.detectors.cards import find_cards
+from purser.context.redaction.detectors.credentials import find_cookies, find_keys, find_labelled_keys
+from purser.context.redaction.detectors.identifiers import find_ibans, find_national_ids, find_ssns
+from purser.context.redaction.detectors.passwords import find_logins, find_secrets
+from purser.context.redaction.detectors.phones import find_phones
 from purser.context.redaction.findings import Detector
-from purser.context.redaction.identifiers import find_ibans, find_national_ids, find_ssns
-from purser.context.redaction.passwords import find_logins, find_secrets
-from purser.context.redaction.phones import find_phones
 
 SPECIFIC = (
     # First, because a password before `@host` would match as an e-mail address.

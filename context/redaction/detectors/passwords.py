@@ -3,8 +3,14 @@
 import re
 from collections.abc import Iterator
 
+from purser.context.redaction.detectors.labelled import (
+    found_in,
+    is_call,
+    is_dotted_name,
+    is_template,
+    labelled,
+)
 from purser.context.redaction.findings import TAKEN, Found
-from purser.context.redaction.labelled import found_in, is_call, is_dotted_name, is_template, labelled
 
 # --- by label --------------------------------------------------------------------------------------------------------
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from purser.context.redaction.detectors.labelled import found_in, is_code, labelled
 from purser.context.redaction.findings import Found
-from purser.context.redaction.labelled import found_in, is_code, labelled
 
 _PRIVATE_KEY = r"""-----BEGIN[ ][A-Z ]{0,30}PRIVATE[ ]KEY[A-Z ]{0,10}-----
     (?:(?:[A-Za-z0-9+/=\s\\:,."]|-(?!----))*+-----END[ A-Z]{0,50}-----|(?:[\s\\"]*+[A-Za-z0-9+/=]{20,}+)*+)"""

@@ -1,0 +1,1 @@
+"""Built-in detectors of personal data and secrets, one subject a file."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from temporalio import activity
 
 from purser.activities.calls.uncancelled import uncancelled
+from purser.activities.compression.summarizer import Summarizer
 from purser.activities.compression.versions import CompressionInput, CompressionRun, version_of
 from purser.activities.compression.writing import COOLING_DOWN, Writer, WriteRequest
-from purser.activities.models.summarizer import Summarizer
 from purser.activities.runtime.background import heartbeats, in_background
 from purser.activities.runtime.metrics import Metrics
 from purser.budget.postgres.connections.pools import Pool, connected, retrying

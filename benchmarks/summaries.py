@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from purser.activities.compression.summarizer import Summarizer
 from purser.activities.models.provider import ModelProvider
-from purser.activities.models.summarizer import Summarizer
 from purser.benchmarks.compaction.conversations import MODEL, optional_rows
 from purser.benchmarks.compaction.written import EXTRACTIVE, HYBRID, MEASURES, Figures, Transcript, measured, replayed
 from purser.benchmarks.data import Row, rows

@@ -19,6 +19,7 @@ import typer
 
 from docs import http_page, limits_page
 from purser import activities
+from purser.activities import holds
 from purser.compose.cli import build
 from purser.workflows import agent_run, agent_task, contract
 
@@ -135,8 +136,10 @@ def messages() -> Iterator[tuple[str, str, str, Any]]:
 
 def defined() -> Iterator[tuple[str, Any]]:
     """Name and method of every activity."""
-    for found in iter_modules(activities.__path__):
-        module = import_module(f"purser.activities.{found.name}")
+    modules = [
+        name for package in (activities, holds) for _, name, _ in iter_modules(package.__path__, package.__name__ + ".")
+    ]
+    for module in map(import_module, modules):
         for cls in (each for each in vars(module).values() if inspect.isclass(each)):
             for method in vars(cls).values():
                 if cls.__module__ == module.__name__ and hasattr(method, "__temporal_activity_definition"):

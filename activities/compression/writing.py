@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from temporalio import activity
 
-from purser.activities.models.summarizer import NotWritten, Summarizer, WrittenSummary
+from purser.activities.compression.summarizer import NotWritten, Summarizer, WrittenSummary
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.scopes import Path
 from purser.context.compression.extraction import extract

@@ -17,21 +17,21 @@ from purser.activities.calls.window_extras import WindowExtras
 from purser.activities.close_agent import CloseAgent
 from purser.activities.close_task import CloseTask
 from purser.activities.compress_context import CompressContext, CompressionTarget
+from purser.activities.compression.summarizer import Summarizer
 from purser.activities.estimate_tokens import EstimateTokens
-from purser.activities.hold import Hold
 from purser.activities.hold_tool import HoldTool
+from purser.activities.holds.hold import Hold
+from purser.activities.holds.release import Release
+from purser.activities.holds.settle import Settle
 from purser.activities.models.provider import ModelProvider
-from purser.activities.models.summarizer import Summarizer
 from purser.activities.open_task import OpenTask
 from purser.activities.postgres.calls import Calls
 from purser.activities.recall_message import RecallMessage
 from purser.activities.record_status import RecordStatus
 from purser.activities.record_tool_failure import RecordToolFailure
-from purser.activities.release import Release
 from purser.activities.runtime.metrics import Metrics
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.runtime.stores import Stores
-from purser.activities.settle import Settle
 from purser.activities.tasks.agent_context import AgentContexts
 from purser.activities.tasks.signatures import SignerOf, no_signer
 from purser.activities.tools import Tools

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from purser.activities.compress_context import CompressContext, CompressionTarget
-from purser.activities.models.summarizer import Summarizer
+from purser.activities.compression.summarizer import Summarizer
 from purser.activities.runtime.metrics import Metrics
 from purser.benchmarks.compaction.conversations import MODEL, LabelledConversation
 from purser.benchmarks.compaction.policies import Remains, is_shown

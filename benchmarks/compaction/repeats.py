@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from purser.activities.compression.summarizer import Summarizer
 from purser.activities.models.provider import ModelProvider
-from purser.activities.models.summarizer import Summarizer
 from purser.benchmarks.compaction.conversations import messages_of, optional_rows
 from purser.benchmarks.compaction.product import TENANT, ProductSession
 from purser.benchmarks.data import Row, rows

@@ -14,8 +14,8 @@ from statistics import mean
 from time import perf_counter
 from typing import Any
 
+from purser.activities.compression.summarizer import Summarizer
 from purser.activities.compression.writing import Writer, WriteRequest
-from purser.activities.models.summarizer import Summarizer
 from purser.benchmarks.compaction.conversations import MODEL, Question, asked, count
 from purser.benchmarks.compaction.product import TENANT
 from purser.benchmarks.data import Row

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from purser.activities.compression.summarizer import Summarizer
 from purser.activities.models.provider import ModelProvider
-from purser.activities.models.summarizer import Summarizer
 from purser.benchmarks.compaction.written import (
     EXTRACTIVE,
     HYBRID,

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from purser.activities.compress_context import CompressContext, CompressionTarget
+from purser.activities.compression.summarizer import Summarizer
 from purser.activities.models.provider import ModelProvider
-from purser.activities.models.summarizer import Summarizer
 from purser.activities.runtime.metrics import Metrics
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.pricing.price_book import PriceBook

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from purser.activities.errors import ProviderError
-from purser.activities.hold import Hold
+from purser.activities.holds.hold import Hold
 from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
 from purser.activities.models.labels import MOST_VALUES
 from purser.activities.models.metrics import CallMetrics, Requested

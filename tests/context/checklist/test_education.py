@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from purser.activities.models.summarizer import TEMPERATURE
+from purser.activities.compression.summarizer import TEMPERATURE
 from purser.compose.settings import load_settings
 from purser.compose.settings.context import context_settings
 from purser.context.compression.requests import CountText, KeepRules, Passage, SummarySource, chunks, summary_request

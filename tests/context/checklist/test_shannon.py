@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from purser.activities.compression.summarizer import TEMPERATURE
 from purser.activities.errors import InvalidTask
-from purser.activities.models.summarizer import TEMPERATURE
 from purser.budget import PRESETS as BUDGET_PRESETS
 from purser.budget import Amount, Kind, Mode, Policy, PriceBook, Scope, Verdict, gate_answer, resolve
 from purser.budget.gate import ScopeView

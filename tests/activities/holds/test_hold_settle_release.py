@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from purser.activities.calls.side_calls import SideCalls
-from purser.activities.hold import Hold
-from purser.activities.release import Release
-from purser.activities.settle import Settle
+from purser.activities.holds.hold import Hold
+from purser.activities.holds.release import Release
+from purser.activities.holds.settle import Settle
 from purser.budget.errors import HoldClosed, MoneyNeeded, UnknownPrice
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest

@@ -1,0 +1,1 @@
+"""Activities that hold, settle and release, for workflows of others too."""

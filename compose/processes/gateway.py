@@ -40,7 +40,7 @@ from purser.compose.temporal import connect
 from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import Seal
 from purser.gateway.app import create_app
-from purser.gateway.dashboard.mounting import mount
+from purser.gateway.dashboard.serving.mounting import mount
 from purser.gateway.http.limits import Limits
 from purser.gateway.metrics.ledger import LedgerMetrics
 from purser.gateway.metrics.requests import Metrics, source

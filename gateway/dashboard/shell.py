@@ -8,9 +8,9 @@ from markupsafe import Markup
 
 from purser.gateway.access.browsers import csrf_token
 from purser.gateway.access.roles import Permission
-from purser.gateway.dashboard.asset_files import ASSETS_AT
 from purser.gateway.dashboard.components import component, render
 from purser.gateway.dashboard.live import Live
+from purser.gateway.dashboard.serving.asset_files import ASSETS_AT
 
 SIGN_OUT = "/sign-out"
 NAVIGATION = (

@@ -10,8 +10,8 @@ from fastapi import Request
 from purser.gateway.access.auth import browser_session
 from purser.gateway.access.roles import PERMISSIONS, Permission, Principal
 from purser.gateway.dashboard.actions import Refused, explain
-from purser.gateway.dashboard.open_pages import OpenPage, OpenPages
-from purser.gateway.dashboard.screen import Screen
+from purser.gateway.dashboard.serving.open_pages import OpenPage, OpenPages
+from purser.gateway.dashboard.serving.screen import Screen
 from purser.gateway.errors import Unauthenticated
 from purser.gateway.postgres.browser_sessions import BrowserSession
 from purser.gateway.services import Services

@@ -11,7 +11,7 @@ import pytest
 
 from purser.gateway.access.browsers import COOKIE, CSRF_HEADER, csrf_token, local_path
 from purser.gateway.access.roles import Role
-from purser.gateway.dashboard.asset_files import ASSETS_AT
+from purser.gateway.dashboard.serving.asset_files import ASSETS_AT
 from tests.gateway.conftest import RunningGateway
 
 

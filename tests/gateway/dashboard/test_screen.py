@@ -7,9 +7,9 @@ from contextlib import aclosing
 import pytest
 from markupsafe import Markup
 
-from purser.gateway.dashboard.open_pages import OpenPage, OpenPages
 from purser.gateway.dashboard.region import Act
-from purser.gateway.dashboard.screen import MAX_EVENTS, Screen
+from purser.gateway.dashboard.serving.open_pages import OpenPage, OpenPages
+from purser.gateway.dashboard.serving.screen import MAX_EVENTS, Screen
 from purser.gateway.errors import GatewayStopping
 
 

@@ -14,7 +14,7 @@ import pytest
 from purser.compose.settings import Settings
 from purser.gateway.access.browsers import CSRF_HEADER
 from purser.gateway.access.roles import Role
-from purser.gateway.dashboard import open_pages
+from purser.gateway.dashboard.serving import open_pages
 from tests.gateway.access.test_sign_in import anonymous, secret_of, token_for
 from tests.gateway.conftest import RunningGateway, on, running_gateway
 from tests.support.world import eventually

@@ -8,7 +8,7 @@ from typing import Any
 
 from purser.budget.errors import NotFound
 from purser.gateway.dashboard.region import Act
-from purser.gateway.dashboard.screen import Screen
+from purser.gateway.dashboard.serving.screen import Screen
 from purser.gateway.errors import GatewayStopping
 
 RECONNECT_WITHIN_S = 30.0

@@ -14,9 +14,9 @@ from starlette.types import Scope
 
 from purser.gateway.access.auth import browser_session
 from purser.gateway.access.browsers import CSRF_HEADER, is_csrf_token
-from purser.gateway.dashboard.open_pages import OpenPage
 from purser.gateway.dashboard.pages import missing_page
 from purser.gateway.dashboard.region import Act
+from purser.gateway.dashboard.serving.open_pages import OpenPage
 from purser.gateway.dashboard.visit import Dashboard
 from purser.gateway.errors import ForgedRequest, Unauthenticated
 from purser.gateway.events.stream import EventStream, comment, encode

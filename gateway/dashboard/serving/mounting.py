@@ -2,9 +2,10 @@
 
 from fastapi import FastAPI
 
-from purser.gateway.dashboard import pages, routes
-from purser.gateway.dashboard.asset_files import asset_routes
-from purser.gateway.dashboard.open_pages import OpenPages
+from purser.gateway.dashboard import pages
+from purser.gateway.dashboard.serving import routes
+from purser.gateway.dashboard.serving.asset_files import asset_routes
+from purser.gateway.dashboard.serving.open_pages import OpenPages
 from purser.gateway.dashboard.visit import Dashboard
 from purser.gateway.services import Services
 

@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-FOLDER = Path(__file__).parent / "assets"
+FOLDER = Path(__file__).parent.parent / "assets"
 
 
 def _version() -> str:

@@ -102,13 +102,7 @@ async def approval_after_continuing_as_new(system: World) -> str:
 
 @scenario
 async def pause_and_resume(system: World) -> str:
-    system.provider.control.hold()
-    task_id = await system.submit(system.agent("a", calls("unknown"), "Done."))
-    await system.provider.control.wait_held()
-    await system.workflow(task_id).signal(Message.PAUSE)
-    await system.until(task_id, lambda task: task["status"] == "paused")
-    system.provider.control.continue_held()
-    await system.until(task_id, lambda task: task["agents"]["a"]["status"] == "paused")
+    task_id = await system.submit_and_pause(system.agent("a", calls("unknown"), "Done."))
     await system.workflow(task_id).signal(Message.RESUME)
     await system.end(task_id)
     return task_id

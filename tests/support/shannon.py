@@ -3,15 +3,11 @@
 from typing import Any
 
 from purser.activities.tasks.file import TaskFile
-from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.messages import Message
 from purser.context.windows import Window, build_window
+from tests.support.windows import short_summary
 
 MODEL = "gpt-4o"
-
-
-def short_summary(source: SummarySource, most_tokens: int, count: CountText) -> str:
-    return "They noted orders."
 
 
 def window(messages: list[Message], budget: int, **options: Any) -> Window:

@@ -1,5 +1,6 @@
 """Windows for tests."""
 
+from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_message, count_request
 from purser.context.windows import Window, build_window
@@ -29,3 +30,8 @@ def counted(messages: list[Message]) -> list[int]:
 def requested(messages: list[Message]) -> int:
     """Tokens of a request with them."""
     return count_request([message.to_openai() for message in messages], [], MODEL).tokens
+
+
+def short_summary(source: SummarySource, most_tokens: int, count: CountText) -> str:
+    """A summarizer whose texts fit everywhere."""
+    return "They noted orders."

@@ -34,7 +34,15 @@ from purser.compose.processes.worker import LOCK_TIMEOUT_MS, make_worker
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys, digest
-from purser.workflows.contract import AgentRef, ApprovalDecision, TaskRef
+from purser.workflows.contract import (
+    AgentRef,
+    ApprovalDecision,
+    CompressResult,
+    CompressSessionInput,
+    Message,
+    TaskRef,
+    WorkflowName,
+)
 from tests.support.actors import TESTER
 from tests.support.agents import recorded_agent
 
@@ -100,6 +108,29 @@ class World:
     async def run(self, *agents: dict[str, Any], **more: Any) -> dict[str, Any]:
         """Submits a task and waits for its end; returns what its page shows."""
         return await self.end(await self.submit(*agents, **more))
+
+    async def submit_and_pause(self, *agents: dict[str, Any]) -> str:
+        """Submits a task and pauses it while its agent `a` makes its first call; returns its id."""
+        self.provider.control.hold()
+        task_id = await self.submit(*agents)
+        await self.provider.control.wait_held()
+        await self.workflow(task_id).signal(Message.PAUSE)
+        await self.until(task_id, lambda task: task["status"] == "paused")
+        self.provider.control.continue_held()
+        await self.until(task_id, lambda task: task["agents"]["a"]["status"] == "paused")
+        return task_id
+
+    async def compress(self, start: CompressSessionInput) -> CompressResult:
+        """Compresses a session by its workflow."""
+        async with self.worker():
+            found: CompressResult = await self.client.execute_workflow(
+                WorkflowName.COMPRESS_SESSION,
+                start,
+                id=start.workflow_id,
+                task_queue=self.task_queue,
+                result_type=CompressResult,
+            )
+        return found
 
     async def end(self, task_id: str) -> dict[str, Any]:
         """Waits for the end of a task; returns what its page shows."""

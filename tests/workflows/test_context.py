@@ -212,14 +212,7 @@ async def test_configured_patterns_are_taken_out_of_summaries(idle: World, long:
     await idle.conversations.append(TENANT, long, [secret, Message("assistant", "I will not.")], origin="secret")
     await append_messages(idle, long, 20, origin="more")
     start = CompressSessionInput(TENANT, long, model="gpt-4o", budget_tokens=2_000)
-    async with idle.worker():
-        done = await idle.client.execute_workflow(
-            WorkflowName.COMPRESS_SESSION,
-            start,
-            id=start.workflow_id,
-            task_queue=idle.task_queue,
-            result_type=CompressResult,
-        )
+    done = await idle.compress(start)
     assert done.version == 1
     [summary] = await idle.pool.fetch("select text from summaries")
     assert "[TICKET_1]" in summary["text"]

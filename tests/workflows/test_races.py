@@ -21,13 +21,7 @@ from tests.support.world import World, calls, eventually
 
 async def stays_paused_after_its_first_call(idle: World) -> None:
     """A task that is paused during its agent's first call makes no second one until it is resumed."""
-    idle.provider.control.hold()
-    task_id = await idle.submit(idle.agent("a", calls("nothing"), "Done."))
-    await idle.provider.control.wait_held()
-    await idle.workflow(task_id).signal(Message.PAUSE)
-    await idle.until(task_id, lambda task: task["status"] == "paused")
-    idle.provider.control.continue_held()
-    await idle.until(task_id, lambda task: task["agents"]["a"]["status"] == "paused")
+    task_id = await idle.submit_and_pause(idle.agent("a", calls("nothing"), "Done."))
     assert len(idle.provider.served()) == 1
     await idle.workflow(task_id).signal(Message.RESUME)
     assert (await idle.end(task_id))["status"] == "completed"

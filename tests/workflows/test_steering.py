@@ -20,13 +20,7 @@ from tests.support.world import TENANT, World, calls, eventually
 
 
 async def test_a_paused_task_holds_nothing_and_goes_on_when_resumed(system: World) -> None:
-    system.provider.control.hold()
-    task_id = await system.submit(system.agent("a", calls("nothing"), "Done."))
-    await system.provider.control.wait_held()
-    await system.workflow(task_id).signal(Message.PAUSE)
-    await system.until(task_id, lambda task: task["status"] == "paused")
-    system.provider.control.continue_held()
-    await system.until(task_id, lambda task: task["agents"]["a"]["status"] == "paused")
+    task_id = await system.submit_and_pause(system.agent("a", calls("nothing"), "Done."))
     assert await system.open_holds() == 0
     assert len(system.provider.served()) == 1
     await system.workflow(task_id).signal(Message.RESUME)

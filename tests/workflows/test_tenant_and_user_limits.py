@@ -8,7 +8,7 @@ import pytest
 from purser.budget.scopes import Kind, Scope, payers
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.conversations import Conversations
-from purser.workflows.contract import CompressResult, CompressSessionInput, WorkflowName
+from purser.workflows.contract import CompressSessionInput
 from tests.support.world import TENANT, World
 
 OUTER = f"tenant:{TENANT}"
@@ -65,14 +65,7 @@ async def test_a_compression_that_no_task_asks_for_counts_on_session_user_and_te
     writer = idle.provider.api_base_of("none", "writer")
     idle.dependencies = replace(idle.dependencies, summarizer_model="openai/gpt-4o", summarizer_api_base=writer)
     start = CompressSessionInput(tenant=TENANT, session_id=session_id, budget_tokens=1_000)
-    async with idle.worker():
-        done = await idle.client.execute_workflow(
-            WorkflowName.COMPRESS_SESSION,
-            start,
-            id=start.workflow_id,
-            task_queue=idle.task_queue,
-            result_type=CompressResult,
-        )
+    done = await idle.compress(start)
     assert done.version == 1
     scopes = [*payers(TENANT, user_id), Scope(Kind.SESSION, session_id)]
     paths = {tuple(row["path"]) for row in await idle.pool.fetch("select path from holds where views is not null")}

@@ -2,13 +2,14 @@
 
 import pytest
 
-from purser.context.compression.requests import CountText, KeepRules, SummarySource, chunks, summary_request
+from purser.context.compression.requests import KeepRules, SummarySource, chunks, summary_request
 from purser.context.conversation.messages import Message
 from purser.context.memories import RollingMemory, RollingState, SlidingWindowMemory
 from purser.context.settings import ContextSettings
 from purser.context.strategies import WINDOW_PRESETS, Part
 from purser.context.windows import build_window
 from tests.support.conversations import assistant, talk, user
+from tests.support.windows import short_summary
 
 MODEL = "gpt-4o"
 PRESET = WINDOW_PRESETS["cookhero"]
@@ -16,10 +17,6 @@ PRESET = WINDOW_PRESETS["cookhero"]
 
 def short(text: str) -> str:
     return f"A record of {len(text)} characters."
-
-
-def short_summary(source: SummarySource, most_tokens: int, count: CountText) -> str:
-    return "They noted orders."
 
 
 def rolled(count: int) -> tuple[RollingMemory, list[int]]:

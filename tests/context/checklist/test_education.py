@@ -20,6 +20,7 @@ from purser.context.strategies.settings import share
 from purser.context.tokens import count_message, count_request, count_text, legacy_estimate
 from purser.context.windows import Window, build_window
 from tests.support.conversations import assistant, calling, result, talk, user
+from tests.support.windows import short_summary
 
 if TYPE_CHECKING:
     import asyncpg
@@ -35,10 +36,6 @@ def window(messages: list[Message], *, tokens: int, budget: int = BUDGET, **opti
     counts = [each + rest, *[each] * (len(messages) - 1)]
     options.setdefault("counts", counts)
     return build_window(messages, budget=budget, model=MODEL, preset="education", **options)  # type: ignore[arg-type]
-
-
-def short_summary(source: SummarySource, most_tokens: int, count: CountText) -> str:
-    return "They noted orders."
 
 
 # --- counting --------------------------------------------------------------------------------------------------------

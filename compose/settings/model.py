@@ -141,6 +141,8 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
     @field_validator("redaction_patterns")
     @classmethod
     def _detectors(cls, value: dict[str, str]) -> dict[str, str]:
+        if not value:
+            return value
         # It loads tables of phone numbers, for which most commands need not wait.
         from purser.context.redaction import custom_detectors
 

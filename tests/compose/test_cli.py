@@ -1,6 +1,7 @@
 """The command line: one document on stdout, problems, exit codes."""
 
 import json
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -78,3 +79,19 @@ def test_help_loads_nothing_heavy() -> None:
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     heavy = {"litellm", "fastapi", "temporalio", "asyncpg", "alembic", "tiktoken", "httpx", "pydantic"}
     assert heavy & set(loaded) == set()
+
+
+def test_settings_without_patterns_load_nothing_of_redaction() -> None:
+    """It loads tables of phone numbers, for which a command would wait."""
+    shown = "print('purser.context.redaction' in sys.modules)"
+    script = f"""
+import sys
+from purser.compose.settings import Settings
+Settings()
+{shown}
+Settings(redaction_patterns={{'CODE': 'C-[0-9]+'}})
+{shown}
+"""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PURSER_")}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=env)
+    assert done.stdout.split() == ["False", "True"]

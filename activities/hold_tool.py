@@ -1,13 +1,14 @@
 """The activity `hold_tool`: holds the price of a paid tool call before the tool runs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from temporalio import activity
 
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.activities.tasks.agent_context import AgentContexts
+from purser.budget.errors import HoldClosed
 from purser.budget.gate import Amount
-from purser.budget.holds import HoldRequest, HoldState
+from purser.budget.holds import HoldRequest
 from purser.budget.labels import tool_label
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.workflows.contract import ActivityName, AgentRef, ToolCall, ToolHold
@@ -40,10 +41,9 @@ class HoldTool:
             patient=False,
             labels=(tool_label(call.name),),
         )
-        answer = await self.ledger.hold(call.tenant, request)
+        try:
+            answer = await self.ledger.hold(call.tenant, replace(request, start=True))
+        except HoldClosed:  # an earlier attempt of this activity has held, and the hold has ended since
+            answer = await self.ledger.hold(call.tenant, request)
         self.on_verdict(answer.gate)
-        if answer.hold_id is None:
-            return ToolHold("")
-        if answer.state is HoldState.HELD:
-            await self.ledger.start_attempt(call.tenant, answer.hold_id, 1)
-        return ToolHold(answer.hold_id)
+        return ToolHold(answer.hold_id or "")

@@ -1,4 +1,4 @@
-"""The request mix: half of the requests hold, start an attempt and settle, half read, one in a hundred sets a budget.
+"""The request mix: half of the requests hold and settle, half read, one in a hundred sets a budget.
 
 Every answer is checked. What clients settle is recorded, to be compared with the ledger's balances.
 """
@@ -69,7 +69,7 @@ class Clients:
     holds: int = 0
 
     async def call(self, due: float) -> None:
-        """Holds, starts an attempt, settles. The latency of the first request counts from `due`."""
+        """Holds and starts an attempt, then settles. The latency of the first request counts from `due`."""
         number, self.holds = self.holds, self.holds + 1
         session = self.random.choice(self.target.sessions)
         task = f"{self.name}-{session}-{number // HOLDS_A_TASK}"
@@ -78,15 +78,14 @@ class Clients:
             "path": [f"session:{session}", f"task:{task}", f"agent:{task}/a"],
             "tokens": ASK,
             "nano_usd": ASK_NANO_USD,
+            "start": True,
         }
         held = await self.request("hold", "POST", "/v1/holds", ask, due)
-        if held["verdict"] != "allow":
+        if held["verdict"] != "allow" or held["attempt"] != 1:
             raise UnexpectedAnswer(f"hold: {held['verdict']}")
-        place = f"/v1/holds/{held['hold_id']}"
-        started = await self.request("start attempt", "POST", f"{place}/attempts", {"attempt": 1})
         report = {"attempt": 1, "usage": {"total": USED}, "nano_usd": USED_NANO_USD}
-        done = await self.request("settle", "POST", f"{place}/settle", report)
-        if started["verdict"] != "allow" or done["charged"] != {"tokens": USED, "nano_usd": USED_NANO_USD}:
+        done = await self.request("settle", "POST", f"/v1/holds/{held['hold_id']}/settle", report)
+        if done["charged"] != {"tokens": USED, "nano_usd": USED_NANO_USD}:
             raise UnexpectedAnswer("settle: another charge")
         self.record.settled[session] += USED
 
@@ -124,11 +123,12 @@ class Clients:
 
 Operation = Callable[[float], Awaitable[None]]
 
-REQUESTS_PER_OPERATION = 1.5
+REQUESTS_PER_OPERATION = 4 / 3
 """Average number of requests of one operation."""
 
 
 def draw(clients: Clients) -> Operation:
-    """The next operation: a call is three requests, so a quarter of the operations is half of the requests."""
+    """The next operation: a call is two requests, so a third of the operations is half of the requests."""
     at = clients.random.random()
-    return clients.call if at < 0.25 else clients.set_budget if at < 0.265 else clients.read
+    sets = 0.01 * REQUESTS_PER_OPERATION
+    return clients.call if at < 1 / 3 else clients.set_budget if at < 1 / 3 + sets else clients.read

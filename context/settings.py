@@ -47,7 +47,7 @@ class ContextSettings:
     """Last messages of a conversation that stay verbatim; fewer do if the target requires it."""
     history_window_size: int = 50
     """Messages of a conversation above which older ones are compressed."""
-    strategy: StrategyName = StrategyName.THREE_PART
+    strategy: StrategyName = StrategyName.HYBRID
     """How windows are cut."""
     preference: Preference = Preference.BALANCED
     """Preference by which the strategy `auto` chooses."""

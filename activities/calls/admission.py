@@ -147,7 +147,7 @@ class Admission:
             memory=documents,
         )
         plan = replace(planned(), closing=closing.text)
-        if STRATEGIES[plan.strategy].retrieves:
+        if STRATEGIES[plan.strategy].retrieves and self.extras.may_find(agent_context, plan):
             planned = partial(planned, memory=await self.extras.retrieved(agent_context, plan))
             plan = replace(planned(), closing=closing.text)
         if not agent_context.recalls(plan):

@@ -54,6 +54,11 @@ class WindowExtras:
         tokens = await _tokens(message, agent_context.model)
         return MemoryRef((), tokens, tokens)
 
+    def may_find(self, agent_context: AgentContext, plan: WindowPlan) -> bool:
+        """Whether there may be messages that the window does not show; otherwise a search is not worth its time."""
+        shows_own = plan.own.summary is None and not plan.own.dropped
+        return self.across_sessions or not shows_own or len(plan.session.seqs) < agent_context.question.seq - 1
+
     async def retrieved(self, agent_context: AgentContext, plan: WindowPlan) -> MemoryRef | None:
         """Returns a reference to what memory finds for the task's input, with the documents.
 
@@ -78,8 +83,9 @@ class WindowExtras:
                 *plan.session.seqs, agent_context.question.seq, *(reply.seq for reply in agent_context.replies)
             },
         )  # fmt: skip
-        found = results.found
-        message = await self._message(agent_context, found, plan.budget)
+        found = [one for one in results.found if _is_settled(one, agent_context)]
+        most_tokens = most_memory(self.memory_tokens, plan.tokens)
+        message = await self._message(agent_context, found, most_tokens)
         documents = await self.documents(agent_context)
         if message is None or not found:
             return documents
@@ -88,6 +94,7 @@ class WindowExtras:
             tuple((one.session_id, one.seq) for one in best),
             await _tokens(message, agent_context.model),
             documents.tokens if documents else 0,
+            most_tokens,
         )
 
     async def counted(self, agent_context: AgentContext, planned: Callable[..., WindowPlan]) -> WindowPlan:
@@ -114,7 +121,7 @@ class WindowExtras:
             # Best first, as in the plan, so that the same rows fit as when it was made.
             scores = {key: float(-place) for place, key in enumerate(plan.memory.found)}
             found = await self.memory.read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL))
-            memory = await self._message(agent_context, found, plan.budget)
+            memory = await self._message(agent_context, found, plan.memory.most_tokens)
         return personal, memory
 
     async def _sizes(self, agent_context: AgentContext, trims: Sequence[Trim]) -> dict[int, int]:
@@ -131,11 +138,16 @@ class WindowExtras:
         encoding = encoding_of(agent_context.model)
         return {seq: found[encoding] for seq, found in zip(messages, counts, strict=True)}
 
-    async def _message(self, agent_context: AgentContext, found: Sequence[Found], budget: int) -> Message | None:
-        most_tokens = most_memory(self.memory_tokens, budget)
+    async def _message(self, agent_context: AgentContext, found: Sequence[Found], most_tokens: int) -> Message | None:
         return await asyncio.to_thread(
             memory_message, found, agent_context.documents, most_tokens, counter_of(agent_context)
         )
+
+
+def _is_settled(found: Found, agent_context: AgentContext) -> bool:
+    """Whether a message is the agent's own or older than its task; what its siblings write depends on their pace."""
+    session_id, thread = agent_context.session_id, agent_context.thread
+    return found.session_id != session_id or found.seq < agent_context.question.seq or found.thread == thread
 
 
 def counter_of(agent_context: AgentContext) -> CountText:

@@ -19,6 +19,7 @@ from purser.context.postgres.memory.memory import Memory
 from purser.context.postgres.sessions.windows import SessionWindows, WindowRequest
 from purser.context.resolution import ResolvedContext
 from purser.context.settings import ContextSettings
+from purser.context.strategies import StrategyName
 from purser.context.windows.listing import Window
 from purser.workflows.contract import CompressInput
 
@@ -79,12 +80,15 @@ class ProductSession:
 
 
 async def rolled(pool: Pool, session_id: str, conversation: LabelledConversation, share: int) -> Remains:
-    """What is left of a conversation that was compressed as it went, in a window of a share of its tokens."""
+    """What is left of a conversation that was compressed as it went, in a window of a share of its tokens.
+
+    Without memory, which is searched for a question: here nothing is asked.
+    """
     most_tokens = sum(conversation.tokens) * share // 100
     settings = ContextSettings()
     session = ProductSession(pool, session_id, ceil(most_tokens / settings.target_ratio), settings=settings)
     await session.append(conversation.messages)
-    window = await session.window(most_tokens)
+    window = await session.window(most_tokens, StrategyName.THREE_PART)
     lines = [
         line for message in window.messages for line in (" ".join(message.text.split()), *message.text.splitlines())
     ]

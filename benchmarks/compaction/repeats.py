@@ -28,6 +28,7 @@ from purser.context.conversation.messages import Message, StoredMessage
 from purser.context.facts import Fact, extract_facts
 from purser.context.postgres.conversation.facts import Facts
 from purser.context.postgres.conversation.placeholders import Placeholders
+from purser.context.strategies import StrategyName
 
 SENTENCE = "They talked about their plans and agreed to go on."
 """The model's reply to every request for a summary."""
@@ -110,7 +111,7 @@ def _summarizer(pool: Pool, provider: Provider) -> Summarizer:
 
 
 async def _survivors(session: ProductSession, planted: Sequence[Message], compressions: int, asked: int) -> Survivors:
-    window = await session.window(BUDGET)
+    window = await session.window(BUDGET, StrategyName.THREE_PART)
     text = "\n".join(message.text for message in window.messages)
     conversation = await session.conversation()
     pinned = [ref for ref in conversation.messages if ref.pinned]

@@ -272,7 +272,7 @@ class Context(Group):
     becomes `[EMPLOYEE_1]`."""
     context_preset: PresetName | None = None
     """Preset of windows of tasks that name none."""
-    strategy: StrategyName = StrategyName.THREE_PART
+    strategy: StrategyName = StrategyName.HYBRID
     """Strategy of windows."""
     preference: Preference = Preference.BALANCED
     """What the strategy `auto` optimizes for: `fast`, `balanced` or `quality`."""

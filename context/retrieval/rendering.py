@@ -16,11 +16,11 @@ ROW_SHARE = 0.5
 MOST_FOUND = 25
 """Maximum messages of a search, before their tokens are counted."""
 MEMORY_PARTS = 4
-"""Memory takes at most one part in so many of a window, because newer messages take precedence."""
+"""Memory takes at most one part for so many of the window without it, so that it does not undo a compression."""
 
 
 def most_memory(memory_tokens: int, window_tokens: int) -> int:
-    """Upper bound of memory in a window of `window_tokens`, given its general limit `memory_tokens`."""
+    """Upper bound of memory beside a window of `window_tokens`, given its general limit `memory_tokens`."""
     return min(memory_tokens, window_tokens // MEMORY_PARTS)
 
 

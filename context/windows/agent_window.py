@@ -68,7 +68,8 @@ def plan_window(
     """
     session, own = settings.seen(session), settings.seen(own)
     limit = budget if left is None else max(0, min(budget, left))
-    asked = (session, *replies, question, own, personal, memory)
+    asked = (session, *replies, question, own, personal, memory.documents if memory else None)
+    # Without what memory finds: it takes the room that others leave, and must not trigger a compression.
     whole = PER_CONVERSATION + sum(one.tokens for one in asked if one is not None)
     parameters = settings.parameters
     crowded = is_crowded(parameters, tokens=whole, budget=limit, messages=session.dialogue_count)

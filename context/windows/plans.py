@@ -40,6 +40,8 @@ class MemoryRef:
     """Tokens of the message that shows them."""
     documents_tokens: int = 0
     """Tokens of the message with the documents alone, which are required."""
+    most_tokens: int = 0
+    """Upper bound of the rows with the messages found; rendering selects by it the same rows again."""
 
     @property
     def documents(self) -> "MemoryRef | None":
@@ -171,7 +173,7 @@ def _personal(value: Mapping[str, Any]) -> PersonalRef:
 
 def _memory(value: Mapping[str, Any]) -> MemoryRef:
     found = tuple((session_id, seq) for session_id, seq in value["found"])
-    return MemoryRef(found, value["tokens"], value["documents_tokens"])
+    return MemoryRef(found, value["tokens"], value["documents_tokens"], value["most_tokens"])
 
 
 def _trim(value: Mapping[str, Any]) -> Trim:

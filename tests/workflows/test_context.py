@@ -97,8 +97,9 @@ async def test_a_hybrid_window_brings_back_what_it_does_not_show_of_the_session(
     assert question["content"] == "Where is the spare key of the boat house?"
 
 
+@pytest.mark.parametrize(("dropped", "asked_once"), [(True, 1), (False, 0)], ids=["part is dropped", "all is shown"])
 async def test_memory_that_asks_a_model_pays_for_it_once_a_turn_and_is_not_asked_in_a_hurry(
-    idle: World, long: str
+    idle: World, long: str, *, dropped: bool, asked_once: int
 ) -> None:
     model = EmbeddingModel("openai/hashing", idle.provider.api_base, timeout_s=20)
     prices = PriceBook({}, {}, per_million("1", "0"))
@@ -112,11 +113,12 @@ async def test_memory_that_asks_a_model_pays_for_it_once_a_turn_and_is_not_asked
     slow = Fault(kind=FaultKind.SLOW, match=Match(model="hashing"), delay_ms=1_500)
     idle.provider.control.add_fault(slow)
     await append_messages(idle, long, 8, first="The spare key of the boat house hangs behind the blue door.")
+    context = {"trigger_ratio": 1.0, **({"max_tokens": 200} if dropped else {})}
     async with idle.worker():
-        task = await idle.run(idle.agent("a"), session_id=long, context={"strategy": "hybrid", "trigger_ratio": 1.0})
+        task = await idle.run(idle.agent("a"), session_id=long, context=context)
     assert task["status"] == "completed"
     asked = [one for one in idle.provider.served() if "input" in json.loads(one.arrival.text or "")]
-    assert len(asked) == 1 + 1
+    assert len(asked) == 1 + asked_once
     assert await idle.pool.fetchval("select count(*) from attempts where state = 'presumed'") == 0
     await idle.audited()
 

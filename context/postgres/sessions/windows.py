@@ -246,7 +246,7 @@ class SessionWindows:
         remembered = await self._memory.search(
             tenant, session_id, query, limit=MOST_FOUND, exclude_seqs=shown, user_id=user_id
         )
-        most_tokens = most_memory(self._memory_tokens, request.budget)
+        most_tokens = most_memory(self._memory_tokens, found.window.tokens)
         return await asyncio.to_thread(
             memory_message, remembered.found, (), most_tokens, lambda text: count_text(text, request.model).tokens
         )

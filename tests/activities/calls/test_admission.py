@@ -98,6 +98,31 @@ async def test_the_hold_covers_the_prompt_and_the_declared_output(admission: Adm
     assert answer.nano_usd == call.plan.prompt_tokens * 2_500 + 1_000 * 10_000
 
 
+async def test_memory_brings_back_the_session_and_the_agents_own_steps_but_not_what_siblings_write(
+    admission: Admission,
+) -> None:
+    await admission.conversations.append(
+        TENANT,
+        "s2",
+        [Message("user", f"The key number {n} hangs behind the blue door.") for n in range(40)],
+        origin="old",
+    )
+    agents = [{"id": one, "model": "gpt-4o", "instructions": "Be brief."} for one in "ab"]
+    context = {"max_tokens": 300, "primers_count": 0, "trigger_ratio": 1.0}
+    body = {"session_id": "s2", "task_id": "t2", "input": "Which key number hangs there?", "agents": agents}
+    tasks = Tasks(admission.pool, admission.room.policies, admission.conversations)
+    await tasks.submit(TENANT, TaskFile.parse({**body, "context": context}, ()), "ann")
+    for thread in ("t2/a", "t2/b"):
+        said = [Message("assistant", f"The key number {n} hangs here, says {thread}. " * 4) for n in range(12)]
+        await admission.conversations.append(TENANT, "s2", said, origin=thread, thread=thread)
+    await admission.admit(AdmitInput(AgentRef(TENANT, "t2", "a"), "k1", 1, may_compress=False))
+    plan = (await admission.calls.get(AgentRef(TENANT, "t2", "a"), "k1")).plan
+    assert plan.memory is not None
+    found = await admission.conversations.read(TENANT, "s2", [seq for _, seq in plan.memory.found])
+    assert {one.thread for one in found.values()} == {"", "t2/a"}
+    assert plan.memory.tokens <= plan.memory.most_tokens <= 300 // 4
+
+
 async def seen(admission: Admission, *tokens: int) -> None:
     """What replies of the agent needed."""
     async with admission.pool.acquire() as connection, connection.transaction():

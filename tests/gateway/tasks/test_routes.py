@@ -109,7 +109,7 @@ async def test_004_12_a_task_shows_the_source_of_each_setting_of_its_windows(
         (7, "session"),
         (4_096, "user"),
         (0.85, "debugging"),
-        ("three_part", "default"),
+        ("hybrid", "default"),
     ]
     session = (await agent.get(f"/v1/sessions/{session_id}/context")).json()
     assert session["preset"] is None

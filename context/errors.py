@@ -16,6 +16,7 @@ ContextError
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 
 class ContextError(Exception):
@@ -88,3 +89,7 @@ class WindowTooSmall(ContextError):
         """Tokens of each required part."""
         self.budget = budget
         """Tokens available for the required parts."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as a JSON object: the arguments of the error."""
+        return {"parts": {name: tokens for name, tokens in self.parts.items() if tokens}, "budget": self.budget}

@@ -32,6 +32,7 @@ from purser.budget.refusals import Refusal
 from purser.budget.reports.views import BudgetView
 from purser.budget.usage import Usage
 from purser.context.conversation.conversations import Conversation
+from purser.context.errors import WindowTooSmall
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.strategies import STRATEGIES
 from purser.context.tokens.calibration import is_calibrated
@@ -80,7 +81,11 @@ class Admission:
             return await self._held(call, agent_context, patient=request.patient)
         climb = NO_STEPS
         while True:
-            found = await self._planned(request, agent_context, climb)
+            try:
+                found = await self._planned(request, agent_context, climb)
+            except WindowTooSmall as error:
+                await self.agents.fell_short(request.agent, error)
+                raise
             if isinstance(found, AdmitResult):
                 return found
             try:

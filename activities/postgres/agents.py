@@ -8,6 +8,7 @@ from purser.activities.errors import TaskNotFound
 from purser.activities.tasks.file import TaskFile
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
+from purser.context.errors import WindowTooSmall
 from purser.workflows.contract import AgentOutcome, AgentRef, StatusUpdate, TaskRef, TaskStatus
 
 _SQL = load("purser.activities.postgres", "agents.sql")
@@ -61,6 +62,11 @@ class Agents:
     async def running(self, agent: AgentRef, connection: Connection) -> None:
         """Records that an agent is running: it asks for a turn."""
         await connection.execute(_SQL["running"], agent.tenant, agent.task_id, agent.agent_id)
+
+    async def fell_short(self, agent: AgentRef, error: WindowTooSmall) -> None:
+        """Stores the figures of a window that is too small for what must be in it."""
+        async with connected(self._pool, None) as own:
+            await own.execute(_SQL["fell_short"], agent.tenant, agent.task_id, agent.agent_id, error.to_json())
 
     async def record(self, update: StatusUpdate) -> None:
         """Stores the status of a task or an agent, unless it has ended."""

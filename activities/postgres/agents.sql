@@ -6,6 +6,8 @@ from tasks t where t.tenant = $1 and t.task_id = $2;
 -- name: running
 update agents set status = 'running'
 where tenant = $1 and task_id = $2 and agent_id = $3 and status <> 'running' and ended_at is null;
+-- name: fell_short
+update agents set shortfall = $4 where tenant = $1 and task_id = $2 and agent_id = $3 and ended_at is null;
 -- name: record_agent
 update agents set status = $4 where tenant = $1 and task_id = $2 and agent_id = $3 and ended_at is null;
 -- name: record_task

@@ -20,6 +20,7 @@ from purser.budget.refusals import Refusal
 from purser.budget.scopes import Scope, agent_scope, payers, task_scopes
 from purser.budget.usage import Usage
 from purser.context.conversation.messages import Message
+from purser.context.errors import WindowTooSmall
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.sessions.sessions import lock
 from purser.workflows.contract import START, TaskRef, TaskStatus
@@ -196,6 +197,7 @@ def _agent(agent: asyncpg.Record, replies: Mapping[int, str]) -> dict[str, Any]:
         "reason": agent["reason"],
         "scope": agent["scope"],
         "refusal": _refusal(agent),
+        "shortfall": _shortfall(agent),
         "reply": replies.get(agent["reply_seq"]),
         "usage": _usage(agent).to_dict(),
         **{name: agent[name] for name in figures},
@@ -206,6 +208,13 @@ def _refusal(agent: asyncpg.Record) -> dict[str, Any] | None:
     if agent["status"] != "refused" or agent["refusal"] is None:
         return None
     return Refusal.parse(agent["refusal"], agent["reason"]).to_json()
+
+
+def _shortfall(agent: asyncpg.Record) -> dict[str, Any] | None:
+    if agent["reason"] != WindowTooSmall.__name__ or agent["shortfall"] is None:
+        return None
+    error = WindowTooSmall(**agent["shortfall"])
+    return {**error.to_json(), "text": str(error)}
 
 
 def _shown(task: asyncpg.Record) -> dict[str, Any]:

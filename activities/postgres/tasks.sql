@@ -15,7 +15,8 @@ select body from tasks where tenant = $1 and task_id = $2;
 select * from task_states where tenant = $1 and task_id = $2;
 -- name: agents
 -- Usage counts every hold whose path ends in the agent's own scope: its turns, its compressions, its tools' holds.
-select a.agent_id, a.status, a.reason, a.scope, a.reply_seq, c.turns, c.delay_ms, c.output_capped, c.requested, c.refusal, p.approvals, u.*
+select a.agent_id, a.status, a.reason, a.scope, a.shortfall, a.reply_seq, c.turns, c.delay_ms, c.output_capped, c.requested,
+       c.refusal, p.approvals, u.*
 from agents a
 cross join lateral (
     select count(reply_seq) as turns, coalesce(sum(delay_ms), 0)::bigint as delay_ms,

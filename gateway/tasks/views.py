@@ -41,6 +41,17 @@ class AgentUsageView(View):
     estimated: bool
 
 
+class ShortfallView(View):
+    """Why the window of an agent was too small for what must be in it."""
+
+    budget: int
+    """Context budget in tokens. Instructions and tools have their own reserve beside it."""
+    parts: dict[str, int]
+    """Tokens of each required part, after everything that may be clipped."""
+    text: str
+    """The figures, and what can be done, in one sentence."""
+
+
 class AgentView(View):
     """One agent of a task."""
 
@@ -51,6 +62,8 @@ class AgentView(View):
     """The scope that refused it; empty if none did."""
     refusal: RefusalView | None
     """The figures behind the refusal of a refused agent, and what to do about it."""
+    shortfall: ShortfallView | None
+    """The figures of an agent that failed with `WindowTooSmall`."""
     reply: str | None
     usage: AgentUsageView
     turns: int

@@ -183,10 +183,13 @@ async def test_anyone_may_ask_for_a_compression_and_learns_what_came_of_it(syste
     assert await system.pool.fetchval("select count(*) from summaries") == 1
 
 
-async def test_what_cannot_fit_the_model_fails_the_agent_without_a_call(idle: World) -> None:
+async def test_what_cannot_fit_the_model_fails_the_agent_without_a_call_and_with_figures(idle: World) -> None:
     async with idle.worker():
         task = await idle.run(idle.agent("a"), input="word " * 100_000)
-    assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "WindowTooSmall")
+    agent = task["agents"]["a"]
+    assert (task["status"], agent["reason"]) == ("failed", "WindowTooSmall")
+    assert agent["shortfall"]["parts"]["input"] > agent["shortfall"]["budget"] > 0
+    assert f"input {agent['shortfall']['parts']['input']}" in agent["shortfall"]["text"]
     assert idle.provider.served() == ()
     await idle.audited()
 

@@ -36,6 +36,7 @@ create table agents (
               'refused', 'failed', 'cancelled', 'skipped')),
     reason    text not null default '',               -- stable code of the end
     scope     text not null default '',               -- the scope that refused
+    shortfall jsonb,                                  -- budget of its last window that was too small, tokens by required part
     reply_seq bigint,                                 -- its last reply, once it completed
     ended_at  timestamptz,
     primary key (tenant, task_id, agent_id),

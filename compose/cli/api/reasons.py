@@ -27,6 +27,8 @@ _FAILED = {
     "WindowTooSmall": "The required part of the window exceeds it. Use a larger model or a smaller input.",
 }
 
+_UNKNOWN = "The log of the worker says more."
+
 
 def why(task: Mapping[str, Any]) -> Iterator[str]:
     """Explain each agent that failed or was refused, one line each.
@@ -37,7 +39,9 @@ def why(task: Mapping[str, Any]) -> Iterator[str]:
     for agent_id, agent in task["agents"].items():
         reason = agent["reason"]
         if agent["status"] == "failed":
-            yield f"{agent_id} failed: {reason or 'unknown'}. {_FAILED.get(reason, 'The log of the worker says more.')}"
+            shortfall = agent["shortfall"]["text"] if agent["shortfall"] else ""
+            text = f"{shortfall[0].upper()}{shortfall[1:]}." if shortfall else _FAILED.get(reason, _UNKNOWN)
+            yield f"{agent_id} failed: {reason or 'unknown'}. {text}"
         elif agent["status"] == "refused":
             refusal, scope = agent["refusal"], agent["scope"]
             text = refusal["text"] if refusal else f"{scope or 'no scope'}."

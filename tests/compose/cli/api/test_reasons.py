@@ -20,7 +20,7 @@ BUDGET = {
 
 def task(**agent: Any) -> dict[str, Any]:
     """A task of one agent, as the API shows it."""
-    shown = AGENT | {"reply": None, "refusal": None} | agent
+    shown = AGENT | {"reply": None, "refusal": None, "shortfall": None} | agent
     return {
         "task_id": "t", "status": "failed", "session_id": "s", "agents": {"a": shown}, "scopes": {"task:t": BUDGET},
         "context": None,
@@ -38,6 +38,14 @@ def test_a_refusal_shows_the_figures_and_the_remedy_of_the_api() -> None:
     refusal = {"text": "task:t may spend 1,000 tokens.", "remedy": "Ask for less."}
     [line] = why(task(status="refused", reason="limit", scope="task:t", refusal=refusal))
     assert line == "a refused: limit. task:t may spend 1,000 tokens. Ask for less."
+
+
+def test_a_window_that_is_too_small_shows_the_figures_of_the_api() -> None:
+    shortfall = {"budget": 60, "parts": {"input": 90}, "text": "a context budget of 60 tokens is too small: input 90"}
+    [line] = why(task(status="failed", reason="WindowTooSmall", shortfall=shortfall))
+    assert line == "a failed: WindowTooSmall. A context budget of 60 tokens is too small: input 90."
+    [line] = why(task(status="failed", reason="WindowTooSmall", shortfall=None))
+    assert "smaller input" in line
 
 
 @pytest.mark.parametrize("status", ["failed", "refused"])

@@ -25,6 +25,14 @@ async def test_attempts_show_how_they_failed_separately_from_the_pauses_between_
     await in_both_themes(page, "task-timeline")
 
 
+async def test_an_agent_whose_window_is_too_small_shows_what_must_be_in_it(tenant: Tenant) -> None:
+    task_id = await tenant.submit(tenant.agent("writer"), context={"max_tokens": 60}, input="Say something. " * 40)
+    assert await tenant.until_task(task_id, "completed", "failed") == "failed"
+    page = await tenant.page(f"/tasks/{task_id}")
+    await expect(page.locator("main")).to_contain_text("a context budget of 60 tokens is too small")
+    await expect(page.locator("main")).to_contain_text("input ")
+
+
 async def test_delay_names_its_scope_and_a_refusal_what_was_asked(tenant: Tenant) -> None:
     slow = await tenant.submit(
         tenant.agent("writer"), budget={"task": {"limit_tokens": 100, "mode": "soft"}}, input="Say something."

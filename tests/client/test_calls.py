@@ -1,7 +1,7 @@
 """`with purser.call(...)`: held, capped, and charged as the provider served it, however the block ends."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx
@@ -317,6 +317,29 @@ async def test_a_cancel_while_the_gateway_answers_leaves_nothing_open(world: Wor
         await working
     assert sent
     assert await world.figures() == (7 if cut_at == "settle" else 0, 0)
+
+
+async def test_a_cancel_while_the_block_ends_does_not_stop_its_charge(world: World) -> None:
+    purser = await world.client()
+
+    async def cancel(request: httpx.Request) -> None:
+        if request.url.path.endswith("/settle"):
+            working.cancel()
+
+    async def chunks() -> AsyncIterator[str]:
+        yield "one "
+        yield "two"
+
+    async def work() -> None:
+        async with purser.call(PATH, model=MODEL, input_tokens=5, max_output_tokens=50) as call:
+            await call.start()
+            assert [chunk async for chunk in call.stream(chunks())] == ["one ", "two"]
+
+    purser._http.event_hooks["request"].append(cancel)
+    working = asyncio.create_task(work())
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    assert await world.figures() == (5 + 4, 0)
 
 
 def test_terms_that_make_no_sense_are_refused() -> None:

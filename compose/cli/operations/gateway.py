@@ -21,6 +21,7 @@ def gateway(
     from purser.compose.cli.run_async import freeze_heap, until_stopped
     from purser.compose.processes.gateway import run_gateway
     from purser.compose.processes.up_file import command_settings
+    from purser.compose.processes.warming import warm_up_models
     from purser.compose.stack.ports import choose_port
     from purser.compose.telemetry.logging import configure_logging
 
@@ -31,6 +32,7 @@ def gateway(
 
     def ready() -> None:
         freeze_heap()
+        warm_up_models()
         if as_json:
             print_json({"gateway": f"http://{settings.gateway_host}:{settings.gateway_port}"})
 

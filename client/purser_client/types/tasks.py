@@ -36,6 +36,17 @@ class AgentUsageView(Answer):
     estimated: bool
 
 
+class ShortfallView(Answer):
+    """Why the window of an agent was too small for what must be in it."""
+
+    budget: int
+    """Context budget in tokens. Instructions and tools have their own reserve beside it."""
+    parts: dict[str, int]
+    """Tokens of each required part, after everything that may be clipped."""
+    text: str
+    """The figures, and what can be done, in one sentence."""
+
+
 class AgentView(Answer):
     """One agent of a task."""
 
@@ -46,6 +57,8 @@ class AgentView(Answer):
     """The scope that refused it; empty if none did."""
     refusal: RefusalView | None
     """The figures behind the refusal of a refused agent, and what to do about it."""
+    shortfall: ShortfallView | None
+    """The figures of an agent that failed with `WindowTooSmall`."""
     reply: str | None
     usage: AgentUsageView
     turns: int

@@ -87,7 +87,7 @@ def test_an_approval_lets_a_waiting_run_finish(purser: Commands, write_task: Wri
     task = json.loads(out)
     assert (task["status"], task["agents"]["solo"]["approvals"]) == ("completed", 1)
     seen = purser.run("tasks", "window", name, "--agent", "solo").stdout
-    assert re.search(r"^solo, turn 1, .* tokens, 0 saved by three_part, context budget ", seen, re.M)
+    assert re.search(r"^solo, turn 1, .* tokens, 0 saved by hybrid, context budget ", seen, re.M)
     assert re.search(r"^input +\d+ +verbatim +fits", seen, re.M)
     assert purser.json("tasks", "window", name, "--turn", "1")["parts"][-1]["part"] == "input"
     session_id = purser.json("tasks", "show", name)["session_id"]

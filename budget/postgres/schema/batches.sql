@@ -222,9 +222,10 @@ exception when sqlstate 'PB001' or numeric_value_out_of_range then
     return;
 end $$;
 
--- Settles those attempts of one tenant that are next or in progress on open holds: overruns last, so that what is spent
--- and held is highest at the end, where warnings look. Joins repeat `any (p_holds)`: without
--- statistics they would read all holds of the tenant.
+-- Settles those attempts of one tenant that are next or in progress on open holds: overruns last, and of these last those
+-- that free nothing of the other unit, so that what is spent and held is highest at the end, where warnings look. No order
+-- does that for an overrun of money that frees tokens beside one of tokens that frees money: the former is left alone.
+-- Joins repeat `any (p_holds)`: without statistics they would read all holds of the tenant.
 create function ledger_settle_many(p_tenant text, p_holds bigint[], p_attempts integer[], p_tokens bigint[], p_nanos bigint[],
     p_usages jsonb[], p_digests bytea[], p_defaults jsonb, p_now timestamptz)
 returns table (hold_id bigint, overrun_tokens bigint, overrun_nano bigint) language plpgsql as $$
@@ -234,18 +235,22 @@ declare
     v_overrun boolean;
 begin
     perform 1 from holds h where h.tenant = p_tenant and h.hold_id = any (p_holds) order by h.hold_id for update;
-    select array_agg(s.hold_id order by o.overruns, s.ord), array_agg(s.attempt order by o.overruns, s.ord),
-           array_agg(s.tokens order by o.overruns, s.ord), array_agg(s.nano order by o.overruns, s.ord),
-           array_agg(s.usage order by o.overruns, s.ord), array_agg(s.digest order by o.overruns, s.ord), bool_or(o.overruns)
+    select array_agg(s.hold_id order by s.rank, s.ord), array_agg(s.attempt order by s.rank, s.ord),
+           array_agg(s.tokens order by s.rank, s.ord), array_agg(s.nano order by s.rank, s.ord),
+           array_agg(s.usage order by s.rank, s.ord), array_agg(s.digest order by s.rank, s.ord), bool_or(s.rank > 0)
     into p_holds, p_attempts, p_tokens, p_nanos, p_usages, p_digests, v_overrun
-    from unnest(p_holds, p_attempts, p_tokens, p_nanos, p_usages, p_digests) with ordinality
-         s (hold_id, attempt, tokens, nano, usage, digest, ord)
-    join holds h on h.tenant = p_tenant and h.hold_id = any (p_holds) and h.hold_id = s.hold_id
-                and h.state = 'held'
-    cross join lateral (select s.tokens > h.tokens or s.nano > h.nano as overruns) o
-    left join attempts a on a.tenant = p_tenant and a.hold_id = s.hold_id and a.attempt = h.attempts
-    where s.tokens <= 1000000000 and s.nano <= 1000000000000
-      and ((h.attempts = s.attempt and a.state = 'started') or (h.attempts + 1 = s.attempt and a.state is distinct from 'started'));
+    from (select s.*, s.tokens < h.tokens as frees_tokens,
+                 case when s.tokens <= h.tokens and s.nano <= h.nano then 0
+                      when s.tokens < h.tokens or s.nano < h.nano then 1 else 2 end as rank,
+                 bool_or(s.tokens > h.tokens and s.nano < h.nano) over () as any_frees_money
+          from unnest(p_holds, p_attempts, p_tokens, p_nanos, p_usages, p_digests) with ordinality
+               s (hold_id, attempt, tokens, nano, usage, digest, ord)
+          join holds h on h.tenant = p_tenant and h.hold_id = any (p_holds) and h.hold_id = s.hold_id
+                      and h.state = 'held'
+          left join attempts a on a.tenant = p_tenant and a.hold_id = s.hold_id and a.attempt = h.attempts
+          where s.tokens <= 1000000000 and s.nano <= 1000000000000
+            and ((h.attempts = s.attempt and a.state = 'started') or (h.attempts + 1 = s.attempt and a.state is distinct from 'started'))) s
+    where not (s.rank = 1 and s.frees_tokens and s.any_frees_money);
     if p_holds is null then
         return;
     end if;

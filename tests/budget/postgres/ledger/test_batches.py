@@ -1,7 +1,9 @@
 """Batches of asks and settlements: what is plain is written together, and the rest one by one."""
 
 import asyncio
+import random
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -17,6 +19,19 @@ from purser.budget.scopes import Scope
 from purser.budget.windows import Window
 from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books, meet, report, request
+
+THRESHOLDS = [Decimal(share) / 100 for share in range(15, 96, 10)]
+REACHED = """
+    with figures as (
+        select e.entry_id, greatest(e.spent_tokens + e.held_tokens, e.spent_nano + e.held_nano) as used
+        from entries e join scopes s using (tenant, scope_id) where s.kind || ':' || s.id = $1
+    )
+    select array(select t from unnest($2::numeric[]) t where t * 1000 <= (select max(used) from figures) order by t),
+           array(select t from unnest($2::numeric[]) t
+                 where t * 1000 <= (select used from figures order by entry_id desc limit 1) order by t),
+           array(select threshold from events where kind = 'threshold' and scope = $1 order by threshold)
+"""
+"""Thresholds that any entry of a scope shows as reached, those that the last one shows, and those that fired."""
 
 
 async def held(books: Books, *requests: HoldRequest) -> list[str]:
@@ -222,6 +237,23 @@ async def test_overruns_of_a_batch_are_charged_in_full_and_warn(session: Books) 
     assert await session.pool.fetchval(fired) == 1
     again = await session.settle(third, 400)
     assert (again.overrun.tokens, again.charged.tokens) == (300, 400)
+
+
+async def test_a_batch_warns_of_each_threshold_that_its_entries_show_as_reached(books: Books) -> None:
+    """Also of one that is reached by what one settlement overruns, and left by what another one frees."""
+    dice, fired_between = random.Random(7), 0
+    for number in range(30):
+        path = f"session:n{number}"
+        await books.budget(path, limit_tokens=1_000, limit_nano_usd=1_000, mode="soft", warn_at=THRESHOLDS)
+        holds = [await books.hold(f"{number}/{key}", 100, 100, path) for key in range(4)]
+        reports = [report(dice.choice([0, 90, 150, 400]), dice.choice([0, 90, 150, 400])) for _ in holds]
+        settles = [Settle(TENANT, int(one), 1, used) for one, used in zip(holds, reports, strict=True)]
+        assert any(await settle_together(books.pool, books.settings, None, settles))
+        [(reached, last, fired)] = await books.pool.fetch(REACHED, path, THRESHOLDS)
+        assert fired == reached, (number, reports)
+        fired_between += reached != last
+    assert fired_between > 0
+    await books.check()
 
 
 @pytest.mark.parametrize(

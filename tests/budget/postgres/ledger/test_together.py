@@ -8,7 +8,7 @@ from typing import Any
 
 from purser.budget.errors import BudgetError
 from purser.budget.gate import Amount
-from purser.budget.holds import HoldAnswer, HoldRequest, HoldState
+from purser.budget.holds import HoldAnswer, HoldRequest, HoldState, Report
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
 from purser.budget.scopes import Path, Scope
@@ -119,12 +119,25 @@ async def settled(
     batch = [Settle("batch", int(one), 1, given) for (one, _), given in zip(holds, reports, strict=True)]
     together = [done for done in await settle_together(books.pool, books.settings, now, batch) if done]
     assert len(together) == len(batch)
-    for overruns in (False, True):
-        for (_, other), given, done in zip(holds, reports, together, strict=True):
-            if (done.overrun != Amount()) is overruns:
+    held = "select asked_tokens, asked_nano from holds where tenant = 'alone' and hold_id = $1"
+    ranks = [
+        _rank(given, Amount(*await books.pool.fetchrow(held, int(other))))
+        for (_, other), given in zip(holds, reports, strict=True)
+    ]
+    for rank in range(3):
+        for (_, other), given, done, own in zip(holds, reports, together, ranks, strict=True):
+            if own == rank:
                 alone = await books.ledger.settle("alone", other, 1, given)
                 assert replace(alone, hold_id=done.hold_id) == done
     return sum(done.overrun != Amount() for done in together)
+
+
+def _rank(given: Report, held: Amount) -> int:
+    """Place of a settlement in its batch: what overruns nothing, what also frees something, what frees nothing."""
+    used = given.usage.total
+    if used <= held.tokens and given.nano_usd <= held.nano_usd:
+        return 0
+    return 1 if used < held.tokens or given.nano_usd < held.nano_usd else 2
 
 
 async def same(books: Books) -> None:

@@ -108,8 +108,8 @@ GUARDS = {
         test_batches.test_a_batch_does_not_use_grants_that_have_ended,
     ),
     "a batch settles open holds only": Guard(
-        "and h.state = 'held'\n    cross join",
-        "\n    cross join",
+        "and h.state = 'held'\n          left join",
+        "\n          left join",
         partial(
             test_batches.test_a_batch_of_settlements_leaves_alone_what_is_not_plain,
             key="released",
@@ -126,6 +126,11 @@ GUARDS = {
         "if v_overrun then",
         "if false then",
         test_batches.test_overruns_of_a_batch_are_charged_in_full_and_warn,
+    ),
+    "overruns of a batch do not hide each other from warnings": Guard(
+        "where not (s.rank = 1 and s.frees_tokens and s.any_frees_money)",
+        "where true",
+        test_batches.test_a_batch_warns_of_each_threshold_that_its_entries_show_as_reached,
     ),
     "a batch leaves no attempt silent": Guard(
         "and a.state is distinct from 'started')",

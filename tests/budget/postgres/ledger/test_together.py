@@ -44,8 +44,9 @@ STORED = {
     " join scopes s using (tenant, scope_id) where w.tenant = $1 order by 1, 2, 3",
     "events": "select kind, scope, window_start, threshold from events where tenant = $1 and kind in"
     " ('threshold', 'shadow') order by 1, 2, 3, 4",
-    "scopes": "select s.kind, s.id, b.window_start from scopes s left join balances b using (tenant, scope_id)"
-    " where s.tenant = $1 order by 1, 2, 3",
+    # A batch may open the balance of an ask that it leaves alone: one that nothing has moved says nothing.
+    "scopes": "select s.kind, s.id, b.window_start from scopes s left join balances b on b.tenant = s.tenant"
+    " and b.scope_id = s.scope_id and b.seq > 0 where s.tenant = $1 order by 1, 2, 3",
     "shadow": "select s.id, c.window_start, c.outcome, c.calls, c.tokens, c.nano from shadow_counts c"
     " join scopes s using (tenant, scope_id) where c.tenant = $1 order by 1, 2, 3",
 }
@@ -120,10 +121,8 @@ async def settled(
     together = [done for done in await settle_together(books.pool, books.settings, now, batch) if done]
     assert len(together) == len(batch)
     held = "select asked_tokens, asked_nano from holds where tenant = 'alone' and hold_id = $1"
-    ranks = [
-        _rank(given, Amount(*await books.pool.fetchrow(held, int(other))))
-        for (_, other), given in zip(holds, reports, strict=True)
-    ]
+    amounts = [Amount(*row) for _, other in holds for row in await books.pool.fetch(held, int(other))]
+    ranks = [_rank(given, amount) for given, amount in zip(reports, amounts, strict=True)]
     for rank in range(3):
         for (_, other), given, done, own in zip(holds, reports, together, ranks, strict=True):
             if own == rank:

@@ -1,4 +1,4 @@
-"""Ideas that the systems of the checklist name as future ones, and what stands for them here."""
+"""Ideas that the systems of the checklist name as future ones, and what Purser has of them."""
 
 from typing import TYPE_CHECKING
 

@@ -11,7 +11,10 @@ returns table (tokens bigint, nano bigint) language sql stable as $$
     from (select ledger_window_start(p_window, p_zone, p_start - interval '1 microsecond') as start) before
     cross join lateral (
         select b.* from balances b
-        where b.tenant = p_tenant and b.scope_id = p_scope and b.window_start < p_start order by b.window_start desc limit 1) b
+        where b.tenant = p_tenant and b.scope_id = p_scope and b.window_start < p_start
+          -- A batch opens the balance of an ask that it leaves alone, and that may not reach the gate's rules.
+          and (b.seq > 0 or b.limit_tokens is not null or b.limit_nano is not null)
+        order by b.window_start desc limit 1) b
     cross join lateral (
         select coalesce(sum(g.tokens), 0) as tokens, coalesce(sum(g.nano), 0) as nano from grants g
         where g.tenant = p_tenant and g.scope_id = p_scope and g.window_start = b.window_start and g.rolled_over) carried

@@ -97,6 +97,17 @@ async def test_many_first_calls_roll_over_once(daily: Books) -> None:
     assert (await daily.entries()).count("grant") == 1
 
 
+async def test_a_window_whose_only_ask_was_left_alone_counts_as_not_used(daily: Books) -> None:
+    await granted(daily, 0)
+    daily.at(DAY + timedelta(days=1))
+    used_key, plain = request("first of day 0", 2, 2), request("elsewhere", 1, 1, "session:s2")
+    batch = [Ask(TENANT, used_key), Ask(TENANT, plain)]
+    [alone, held] = await hold_together(daily.pool, daily.settings, daily.ledger.now, batch)
+    assert alone is None
+    assert held
+    assert await granted(daily, 2) == Amount(50, 500)
+
+
 async def test_a_refused_first_call_rolls_over_too_and_only_once(daily: Books) -> None:
     await granted(daily, 0)
     daily.at(DAY + timedelta(days=1))

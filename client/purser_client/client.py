@@ -87,7 +87,7 @@ class Purser(_Common):
         nano_usd: int | None = None,
         key: str | None = None,
         tags: Mapping[str, str] | None = None,
-        attempt: int = 1,
+        attempt: int | None = 1,
         lease_s: float = 60.0,
         wait_s: float = 30.0,
         approval_s: float = 0.0,
@@ -105,7 +105,8 @@ class Purser(_Common):
             nano_usd: The most that the call may cost, instead of a price.
             key: Identifies the call, to join its hold after a crash; a new one if left out.
             tags: Labels of the call.
-            attempt: Number of its first request to the provider, for callers that count their attempts durably.
+            attempt: Number of its first request to the provider, for callers that count their attempts durably; `None`:
+                the next of its hold, which another process may have left open.
             lease_s: How long the hold outlives this process.
             wait_s: How long to wait for open calls of others.
             approval_s: How long to wait for a person; 0: `ApprovalNeeded` is raised at once.
@@ -203,7 +204,7 @@ class AsyncPurser(_Common):
         nano_usd: int | None = None,
         key: str | None = None,
         tags: Mapping[str, str] | None = None,
-        attempt: int = 1,
+        attempt: int | None = 1,
         lease_s: float = 60.0,
         wait_s: float = 30.0,
         approval_s: float = 0.0,

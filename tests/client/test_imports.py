@@ -2,19 +2,39 @@
 
 import ast
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "client" / "purser_client"
+PLACES = (ROOT, ROOT / "client")
 SERVER = ("budget", "context", "activities", "workflows", "gateway", "compose", "benchmarks")
 
 
+EXTRAS = {"temporal": "temporalio"}
+"""What the package of an extra may import besides."""
+
+
 def test_the_client_imports_httpx_and_pydantic_only() -> None:
-    found = {(file.name, name) for file in CLIENT.rglob("*.py") for name in _imports(file)}
+    found = {(file.relative_to(CLIENT), name) for file in CLIENT.rglob("*.py") for name in _imports(file)}
     assert found
     allowed = {"purser_client", "httpx", "pydantic", *sys.stdlib_module_names}
-    assert {(file, name) for file, name in found if name not in allowed} == set()
+    assert {(file, name) for file, name in found if name not in {*allowed, EXTRAS.get(file.parts[0])}} == set()
+
+
+def test_nothing_outside_an_extra_imports_it() -> None:
+    files = [file for file in CLIENT.rglob("*.py") if file.relative_to(CLIENT).parts[0] not in EXTRAS]
+    assert files
+    text = "\n".join(file.read_text("utf-8") for file in files)
+    assert [extra for extra in EXTRAS if f"purser_client.{extra}" in text] == []
+
+
+def test_an_extra_asks_for_what_the_server_is_tested_with() -> None:
+    server, client = (tomllib.loads((place / "pyproject.toml").read_text("utf-8"))["project"] for place in PLACES)
+    extras = client["optional-dependencies"]
+    assert extras.keys() == EXTRAS.keys()
+    assert set(extras["temporal"]) <= set(server["dependencies"])
 
 
 def test_the_server_does_not_import_the_client() -> None:

@@ -1,5 +1,7 @@
 """Requests that get no answer are repeated, and take effect once."""
 
+from typing import Any
+
 import pytest
 
 from purser.gateway.access.roles import Role
@@ -93,3 +95,18 @@ def test_patience(error: PurserError | str, repeated: int, pauses: bool) -> None
     pause = Patience().pause(error, repeated)
     assert (pause is not None) == pauses
     assert pause is None or pause >= (1.5 if isinstance(error, Problem) else 0.1)
+
+
+async def test_a_call_without_a_number_goes_on_where_its_hold_is(world: World) -> None:
+    purser = await world.client()
+    terms: Any = {"model": MODEL, "input_tokens": 5, "max_output_tokens": 20, "key": "k2", "attempt": None}
+    lost = purser.call(PATH, **terms)
+    await lost.__aenter__()
+    await lost.start()
+    assert lost._keeper is not None
+    lost._keeper.cancel()  # as the end of its process would
+    async with purser.call(PATH, **terms) as call:
+        await call.start()
+        await call.settle({"total": 7})
+    assert call.hold.hold_id == lost.hold.hold_id
+    assert await world.figures() == (25 + 7, 0)

@@ -163,6 +163,14 @@ def test_the_python_client_calls_a_model_under_a_budget(system: System) -> None:
     assert system.example("python_client.py").startswith("refuse: session:chat-2 may spend 1 tokens")
 
 
+def test_the_temporal_plugin_puts_a_workflow_under_a_budget(system: System) -> None:
+    system.env.update(PURSER_URL=system.url, PURSER_API_KEY=system.key, PROVIDER=f"{system.provider}/v1")
+    assert system.example("temporal_plugin.py").startswith("You said 2 words")
+    assert system.purser.json("budget", "show", "session:chat-3")["tokens"]["spent"] > 0
+    system.purser.json("budget", "set", "session:chat-3", "--limit-tokens", "1", "--mode", "hard")
+    assert "refuse: session:chat-3 may spend 1 tokens" in system.example("temporal_plugin.py")
+
+
 def test_the_ledger_serves_as_a_library(system: System) -> None:
     assert system.example("own_ledger.py") == "settled: 1500 tokens"
     assert system.purser.json("budget", "show", "user:ana")["tokens"]["spent"] == 1500

@@ -11,7 +11,7 @@ from purser_client.counting import Count, input_tokens
 from purser_client.errors import CallEnded, Conflict, InvalidRequest, NotFound, NotStarted, PurserError, not_admitted
 from purser_client.operations import holds
 from purser_client.operations.operation import Operation, new_key
-from purser_client.types import HoldState, HoldView, SettlementView, StepView
+from purser_client.types import HoldState, HoldView, SettlementView, StepView, StoredHoldView
 from purser_client.usage import Streamed, usage_of
 
 T = TypeVar("T")
@@ -46,13 +46,13 @@ class Terms:
     nano_usd: int | None = None
     key: str | None = None
     tags: Mapping[str, str] | None = None
-    attempt: int = 1
+    attempt: int | None = 1
     lease_s: float = 60.0
     wait_s: float = 30.0
     approval_s: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.max_output_tokens < 1 or self.lease_s < 1 or self.attempt < 1:
+        if self.max_output_tokens < 1 or self.lease_s < 1 or (self.attempt or 1) < 1:
             raise ValueError("max_output_tokens, lease_s and attempt must be at least 1")
 
     @property
@@ -83,7 +83,7 @@ class CallCourse:
     def __post_init__(self) -> None:
         self.key = self.terms.key or new_key()
         self.streamed = Streamed(self.count)
-        self._attempt = self.terms.attempt - 1
+        self._attempt = (self.terms.attempt or 1) - 1
         given = self.terms.input_tokens
         self.prompt = input_tokens(self.terms.messages, self.terms.tools, self.count) if given is None else given
 
@@ -117,6 +117,9 @@ class CallCourse:
         if answer.state != HoldState.HELD:
             raise CallEnded(f"the call of key {self.key!r} is {answer.state.value} already: use another key")
         self.held = answer
+        if self.terms.attempt is None:
+            stored: StoredHoldView = yield holds.show(self.hold_id)
+            self._attempt = stored.attempts
         if answer.delay_ms:
             yield Pause(answer.delay_ms / 1_000)
 

@@ -1,0 +1,163 @@
+"""A hold around an activity: every attempt of a model call is held before and settled after it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Protocol
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
+
+from purser_client.calls.async_call import AsyncCall
+from purser_client.client import AsyncPurser
+from purser_client.errors import ApprovalNeeded, BudgetBusy, CallEnded, KeyReused, NotAdmitted
+from purser_client.temporal.estimates import Estimating, Reading
+from purser_client.temporal.paths import path_of
+from purser_client.usage import plain
+
+_SHORTEST_DELAY_MS = 100
+_BEAT_S = 10.0
+
+log = logging.getLogger("purser_client")
+
+
+class Matches(Protocol):
+    """Whether an activity calls a model."""
+
+    def __call__(self, activity_type: str, /) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How the plugin holds."""
+
+    purser: AsyncPurser
+    matches: Matches
+    estimate: Estimating
+    usage: Reading
+    lease_s: float
+    wait_s: float
+    approval_s: float
+    ask_again_s: float
+
+
+class Holding(ActivityInboundInterceptor):
+    """Holds before a model activity, and settles after it."""
+
+    def __init__(self, next: ActivityInboundInterceptor, terms: Terms) -> None:
+        super().__init__(next)
+        self._terms = terms
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:
+        """See base class."""
+        info = activity.info()
+        if not info.in_workflow or not self._terms.matches(info.activity_type):
+            return await super().execute_activity(input)
+        call = await self._admitted(info, input)
+        try:
+            result = await super().execute_activity(input)
+        except BaseException as error:
+            await call.__aexit__(type(error), error, None)
+            raise
+        await self._charge(call, result)
+        return result
+
+    async def _admitted(self, info: activity.Info, input: ExecuteActivityInput) -> AsyncCall:
+        """A call whose attempt has started.
+
+        Raises:
+            ApplicationError: the budget does not admit it, or not yet.
+        """
+        try:
+            async with _beating(info):
+                return await self._begin(info, input)
+        except NotAdmitted as error:
+            raise self._failure(error) from error
+
+    async def _begin(self, info: activity.Info, input: ExecuteActivityInput) -> AsyncCall:
+        for number in range(1, info.attempt + 1):
+            call = self._call(info, input, number)
+            try:
+                await call.__aenter__()
+            except (CallEnded, KeyReused):
+                # An earlier attempt has ended this hold, or asked for another one before a deployment.
+                if number == info.attempt:
+                    raise
+                continue
+            try:
+                await call.start()
+            except BaseException as error:
+                await call.__aexit__(type(error), error, None)
+                raise
+            return call
+        raise AssertionError("attempts count from 1")
+
+    def _call(self, info: activity.Info, input: ExecuteActivityInput, number: int) -> AsyncCall:
+        """The call of this activity under its first hold, or that of a later attempt.
+
+        An attempt whose worker has died leaves its hold open, and the next one joins it; the same goes for one that
+        waits for a person. So every attempt tries the keys of those before it, and takes the first that has not ended.
+        """
+        terms, estimate = self._terms, self._terms.estimate(input.args)
+        key = f"{info.workflow_id}/{info.workflow_run_id}/{info.activity_id}"
+        return terms.purser.call(
+            path_of(input.headers, str(info.workflow_id)),
+            model=estimate.model,
+            messages=[plain(one) for one in input.args],
+            max_output_tokens=estimate.max_output_tokens,
+            input_tokens=estimate.input_tokens,
+            nano_usd=estimate.nano_usd,
+            key=key if number == 1 else f"{key}/{number}",
+            attempt=1 if info.attempt == 1 else None,
+            lease_s=terms.lease_s,
+            wait_s=terms.wait_s,
+            approval_s=terms.approval_s,
+        )
+
+    async def _charge(self, call: AsyncCall, result: Any) -> None:
+        """Settles by the usage of the result.
+
+        What fails here does not fail the activity, because a further attempt would pay the model again: the estimate
+        is charged.
+        """
+        try:
+            try:
+                await call.settle(self._terms.usage(result))
+            finally:
+                await call.__aexit__(None, None, None)
+        except Exception as error:  # the user's own function among it
+            log.warning("the estimate of call %s is charged: %r", call.key, error)
+
+    def _failure(self, error: NotAdmitted) -> ApplicationError:
+        details = error.answer.model_dump(mode="json")
+        kind = type(error).__name__
+        match error:
+            case BudgetBusy():
+                delay = timedelta(milliseconds=max(_SHORTEST_DELAY_MS, error.retry_after_ms))
+            case ApprovalNeeded():
+                delay = timedelta(seconds=self._terms.ask_again_s)
+            case _:
+                return ApplicationError(str(error), details, type=kind, non_retryable=True)
+        category = ApplicationErrorCategory.BENIGN
+        return ApplicationError(str(error), details, type=kind, next_retry_delay=delay, category=category)
+
+
+@asynccontextmanager
+async def _beating(info: activity.Info) -> AsyncIterator[None]:
+    """Heartbeats while a call waits, with the details of the attempt before, which the activity may need."""
+    every = info.heartbeat_timeout.total_seconds() / 3 if info.heartbeat_timeout else _BEAT_S
+
+    async def beat() -> None:
+        while True:
+            activity.heartbeat(*info.heartbeat_details)
+            await asyncio.sleep(every)
+
+    task = asyncio.create_task(beat())
+    try:
+        yield
+    finally:
+        task.cancel()

@@ -1,0 +1,99 @@
+"""The plugin of a Temporal client or worker."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from temporalio.plugin import SimplePlugin
+from temporalio.worker import (
+    ActivityInboundInterceptor,
+    Interceptor,
+    WorkflowInboundInterceptor,
+    WorkflowInterceptorClassInput,
+    WorkflowRunner,
+)
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
+
+from purser_client.client import AsyncPurser
+from purser_client.counting import cautious
+from purser_client.temporal.estimates import Estimating, Reading, plain_estimate, reported
+from purser_client.temporal.holding import Holding, Terms
+from purser_client.temporal.paths import PathInbound
+
+MODEL_ACTIVITIES = frozenset(
+    (
+        *("invoke_model_activity", "invoke_model_activity_streaming"),
+        *("agent__*__model_request", "agent__*__model_request_stream"),
+    )
+)
+"""Names of the model activities of the OpenAI Agents SDK's and pydantic-ai's integration with Temporal."""
+
+
+class PurserPlugin(SimplePlugin):
+    """Holds a budget before every attempt of a model activity, and settles it after.
+
+    Pass it to `Client.connect(plugins=[...])` or `Worker(plugins=[...])`, where workflows run and where activities do.
+    """
+
+    def __init__(
+        self,
+        purser: AsyncPurser,
+        *,
+        activities: Collection[str] = MODEL_ACTIVITIES,
+        estimate: Estimating = plain_estimate,
+        usage: Reading | None = None,
+        lease_s: float = 60.0,
+        wait_s: float = 0.0,
+        approval_s: float = 20.0,
+        ask_again_s: float = 30.0,
+    ) -> None:
+        """Makes a plugin.
+
+        Args:
+            purser: The client of the gateway, open as long as the workers run.
+            activities: Names of the activities that call a model once, or patterns such as `agent__*__model_request`.
+            estimate: What an activity may use, from its arguments.
+            usage: Reads the usage from the result of an activity; by default from any provider's reply or its chunks.
+            lease_s: How long a hold outlives its worker. Longer than the time in which Temporal notices: a retry after
+                that has a hold of its own.
+            wait_s: How long an attempt waits for open calls of others, before it leaves the waiting to Temporal.
+            approval_s: How long an attempt waits for a person, with heartbeats, before it leaves the waiting to
+                Temporal. Shorter than `start_to_close_timeout`.
+            ask_again_s: Seconds until the next attempt then looks again.
+        """
+        terms = Terms(
+            purser=purser,
+            matches=lambda activity_type: any(fnmatchcase(activity_type, name) for name in activities),
+            estimate=estimate,
+            usage=usage or (lambda result: reported(result, cautious)),
+            lease_s=lease_s,
+            wait_s=wait_s,
+            approval_s=approval_s,
+            ask_again_s=ask_again_s,
+        )
+        super().__init__("purser.PurserPlugin", interceptors=[_Around(terms)], workflow_runner=_passing_through)
+
+
+class _Around(Interceptor):
+    """Puts `Holding` around activities and the path into workflows."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
+        """See base class."""
+        return Holding(next, self._terms)
+
+    def workflow_interceptor_class(
+        self, input: WorkflowInterceptorClassInput
+    ) -> type[WorkflowInboundInterceptor] | None:
+        """See base class."""
+        return PathInbound
+
+
+def _passing_through(runner: WorkflowRunner | None) -> WorkflowRunner:
+    """Workflows see this package as it is outside their sandbox: otherwise `budget_path` would set a copy."""
+    runner = runner or SandboxedWorkflowRunner()
+    if not isinstance(runner, SandboxedWorkflowRunner):
+        return runner
+    return replace(runner, restrictions=runner.restrictions.with_passthrough_modules("purser_client"))

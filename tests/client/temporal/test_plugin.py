@@ -1,0 +1,249 @@
+"""The plugin on a real Temporal server: a model activity is held, asked about, refused and charged as it was served."""
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from temporalio.api.workflow.v1 import PendingActivityInfo
+from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.worker import Replayer
+
+from purser.compose.demo.provider import Fault, FaultKind, Reply, Rule
+from purser_client.temporal import PurserPlugin
+from tests.client.conftest import MODEL, PATH, World
+from tests.client.temporal.project import Answering, worker_of
+from tests.support.world import eventually
+
+pytestmark = pytest.mark.stack
+ROOT = Path(__file__).parents[3]
+OUTPUT = 30
+ENV = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "client")))}
+
+
+@dataclass
+class Project:
+    """The project of a user, whose worker comes and goes."""
+
+    world: World
+    client: Client
+    task_queue: str
+
+    @asynccontextmanager
+    async def working(self, **options: Any) -> AsyncIterator[list[str]]:
+        """A worker with the plugin until the end of the block; yields the paths of its requests to the gateway."""
+        sent: list[str] = []
+
+        async def note(request: httpx.Request) -> None:
+            sent.append(request.url.path)
+
+        purser = await self.world.client()
+        purser._http.event_hooks["request"].append(note)
+        plugin = PurserPlugin(purser, **{"activities": {"ask_model"}} | options)
+        async with worker_of(self.client, self.task_queue, plugin):
+            yield sent
+
+    async def start(
+        self, path: list[str] | None = None, workflow_id: str = "", **request: Any
+    ) -> WorkflowHandle[Answering, str]:
+        """Starts the workflow."""
+        asked = {"model": MODEL, "messages": [{"role": "user", "content": "hello there"}], "max_tokens": OUTPUT}
+        return await self.client.start_workflow(
+            Answering.run,
+            args=[asked | {"api_base": self.world.provider.api_base} | request, PATH if path is None else path],
+            id=workflow_id or str(uuid.uuid4()),
+            task_queue=self.task_queue,
+        )
+
+    async def attempts(self) -> list[tuple[int, str]]:
+        """Number and state of every attempt, in the order of their holds."""
+        rows = await self.world.gateway.pool.fetch("select attempt, state from attempts order by hold_id, attempt")
+        return [(row["attempt"], row["state"]) for row in rows]
+
+    async def holds(self) -> int:
+        """Holds so far."""
+        return int(await self.world.gateway.pool.fetchval("select count(*) from holds"))
+
+
+@pytest.fixture
+def project(world: World, temporal_client: Client) -> Project:
+    world.provider.control.add_rule(Rule(reply=Reply(content="hello yourself")))
+    return Project(world, temporal_client, f"project-{uuid.uuid4()}")
+
+
+def failing_with(kind: str, handle: WorkflowHandle[Any, Any], attempt: int = 3) -> Any:
+    """A look whether the activity of a workflow has failed with this type before its further attempt."""
+
+    async def look() -> PendingActivityInfo | None:
+        pending = (await handle.describe()).raw_description.pending_activities
+        for one in pending:
+            if one.attempt >= attempt and one.last_failure.application_failure_info.type == kind:
+                return one
+        return None
+
+    return look
+
+
+async def test_an_answer_is_held_and_charged_as_it_was_served(project: Project) -> None:
+    await project.world.limit(5_000, mode="hard")
+    async with project.working() as sent:
+        handle = await project.start()
+        assert await handle.result() == "HELLO YOURSELF"
+    [served] = project.world.served_tokens()
+    assert await project.world.figures() == (served, 0)
+    assert [path.rpartition("/")[2] for path in sent] == ["holds", "attempts", "settle"]
+    assert await project.attempts() == [(1, "reported")]
+    history = await handle.fetch_history()
+    plugin = PurserPlugin(await project.world.client())
+    await Replayer(workflows=[Answering], plugins=[plugin]).replay_workflow(history)
+
+
+async def test_without_a_path_the_session_is_the_workflow(project: Project) -> None:
+    name = f"order-{uuid.uuid4()}"
+    async with project.working():
+        await (await project.start([], name)).result()
+    budget = await (await project.world.client()).budgets.show(f"session:{name}")
+    assert [budget.tokens.spent] == project.world.served_tokens()
+
+
+async def test_a_refusal_ends_the_workflow_after_one_request(project: Project) -> None:
+    await project.world.limit(10, mode="hard")
+    async with project.working() as sent:
+        with pytest.raises(WorkflowFailureError) as failed:
+            await (await project.start()).result()
+    assert isinstance(failed.value.cause, ActivityError)
+    refused = failed.value.cause.cause
+    assert isinstance(refused, ApplicationError)
+    assert (refused.type, refused.non_retryable) == ("BudgetRefused", True)
+    assert refused.details[0]["refusal"]["limit"]["tokens"] == 10
+    assert sent == ["/v1/holds"]
+    assert project.world.served_tokens() == []
+
+
+async def test_a_call_that_waits_goes_on_once_others_have_ended(project: Project) -> None:
+    await project.world.limit(400, mode="hard")
+    other = (await project.world.client()).call(PATH, model=MODEL, input_tokens=350, max_output_tokens=OUTPUT)
+    async with project.working():
+        async with other:
+            handle = await project.start()
+            waiting = await eventually(failing_with("BudgetBusy", handle))
+            assert waiting.last_failure.application_failure_info.HasField("next_retry_delay")
+            assert project.world.served_tokens() == []
+        assert await handle.result() == "HELLO YOURSELF"
+    [served] = project.world.served_tokens()
+    assert await project.world.figures() == (served, 0)
+
+
+async def test_an_approval_is_awaited_by_the_attempt(project: Project) -> None:
+    await project.world.limit(10, mode="approval")
+    async with project.working(approval_s=240) as sent:
+        handle = await project.start()
+        await approve(project, lambda: sent.count("/v1/holds") > 1)
+        assert await handle.result() == "HELLO YOURSELF"
+    assert await project.attempts() == [(1, "reported")]
+    assert [(await project.world.figures())[0]] == project.world.served_tokens()
+
+
+async def test_an_approval_is_awaited_over_several_attempts(project: Project) -> None:
+    await project.world.limit(10, mode="approval")
+    async with project.working(approval_s=0, ask_again_s=0.1):
+        handle = await project.start()
+        await eventually(failing_with("ApprovalNeeded", handle))
+        await approve(project, lambda: True)
+        assert await handle.result() == "HELLO YOURSELF"
+    [(_, state)] = await project.attempts()
+    assert state == "reported"
+    assert await project.holds() == 1
+    assert [(await project.world.figures())[0]] == project.world.served_tokens()
+
+
+async def approve(project: Project, ready: Any) -> None:
+    """Approves the one request for more, once the project is ready for it."""
+    admin = await project.world.client()
+
+    async def pending() -> Any:
+        return (await admin.approvals.list()).items if ready() else None
+
+    [request] = await eventually(pending)
+    await admin.approvals.decide(request.approval_id, "approve")
+
+
+async def test_a_failure_that_cost_nothing_is_not_charged(project: Project) -> None:
+    project.world.provider.control.add_fault(Fault(kind=FaultKind.RATE_LIMITED, times=1))
+    async with project.working():
+        assert await (await project.start()).result() == "HELLO YOURSELF"
+    assert await project.holds() == 2
+    assert await project.world.figures() == (project.world.served_tokens()[-1], 0)
+
+
+async def test_a_failure_that_may_have_cost_something_is_charged_its_estimate(project: Project) -> None:
+    project.world.provider.control.add_fault(Fault(kind=FaultKind.DROP, times=1))
+    async with project.working():
+        assert await (await project.start()).result() == "HELLO YOURSELF"
+    assert await project.attempts() == [(1, "presumed"), (1, "reported")]
+    presumed = await presumed_tokens(project)
+    assert presumed > OUTPUT
+    assert await project.world.figures() == (presumed + project.world.served_tokens()[-1], 0)
+
+
+async def test_a_cancelled_call_is_charged_its_estimate(project: Project) -> None:
+    project.world.provider.control.add_fault(Fault(kind=FaultKind.HANG, times=1))
+    async with project.working():
+        handle = await project.start()
+        await eventually(lambda: served(project))
+        await handle.cancel()
+        with pytest.raises(WorkflowFailureError):
+            await handle.result()
+        await eventually(lambda: ended(project))
+    assert await project.world.figures() == (await presumed_tokens(project), 0)
+
+
+async def test_a_result_without_usage_is_charged_its_estimate_and_kept(project: Project) -> None:
+    async with project.working():
+        assert await (await project.start(reports=False)).result() == "HELLO YOURSELF"
+    assert await project.attempts() == [(1, "presumed")]
+    assert await project.world.figures() == (await presumed_tokens(project), 0)
+
+
+async def test_a_killed_worker_leaves_a_presumed_attempt_on_the_same_hold(
+    project: Project, temporal_address: str
+) -> None:
+    world = project.world
+    await world.limit(5_000, mode="hard")
+    world.provider.control.add_fault(Fault(kind=FaultKind.HANG, times=1))
+    module = "tests.client.temporal.project"
+    arguments = [temporal_address, project.task_queue, world.gateway.url, await world.key()]
+    worker = subprocess.Popen([sys.executable, "-m", module, *arguments], cwd=ROOT, env=ENV)
+    try:
+        handle = await project.start()
+        await eventually(lambda: served(project))
+    finally:
+        worker.kill()
+        worker.wait()
+    assert (await world.figures())[1] > 0
+    async with project.working():
+        assert await handle.result() == "HELLO YOURSELF"
+    assert await project.holds() == 1
+    assert await project.attempts() == [(1, "presumed"), (2, "reported")]
+    assert len(world.served_tokens()) == 2
+    assert await world.figures() == (await presumed_tokens(project) + world.served_tokens()[1], 0)
+
+
+async def served(project: Project) -> bool:
+    return bool(project.world.provider.served())
+
+
+async def ended(project: Project) -> bool:
+    return (await project.world.figures())[1] == 0
+
+
+async def presumed_tokens(project: Project) -> int:
+    return int(await project.world.gateway.pool.fetchval("select sum(tokens) from attempts where state = 'presumed'"))

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from types import TracebackType
@@ -31,7 +32,7 @@ M = TypeVar("M", bound=BaseModel)
 _LIMITS = httpx.Limits(max_connections=200, max_keepalive_connections=50, keepalive_expiry=30)
 
 
-class _Common:
+class _Common(ABC):
     """What both clients are made from."""
 
     def __init__(
@@ -57,9 +58,9 @@ class _Common:
         self._count = count
         self._open()
 
+    @abstractmethod
     def _open(self) -> None:
         """Makes what belongs to one of the clients."""
-        raise NotImplementedError
 
 
 class Purser(_Common):

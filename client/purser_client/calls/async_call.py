@@ -5,44 +5,24 @@ from collections.abc import AsyncIterable, AsyncIterator, Coroutine
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from purser_client.calls.course import CallCourse, Course, Pause, Terms, failed
+from purser_client.calls.course import CallCourse, Course, OpenCall, Pause, Terms, failed
 from purser_client.counting import Count
 from purser_client.errors import Conflict, PurserError
 from purser_client.operations import holds
 from purser_client.operations.operation import SendsAsync
-from purser_client.types import HoldView, SettlementView
+from purser_client.types import SettlementView
 
 T = TypeVar("T")
 C = TypeVar("C")
 
 
-class AsyncCall:
+class AsyncCall(OpenCall):
     """A model call under a hold. In its `async with` block the hold is open and its lease is kept alive."""
 
     def __init__(self, client: SendsAsync, terms: Terms, count: Count) -> None:
         self._client = client
         self._course = CallCourse(terms, count)
         self._keeper: asyncio.Task[None] | None = None
-
-    @property
-    def key(self) -> str:
-        """Identifies the call; the same key joins an open hold."""
-        return self._course.key
-
-    @property
-    def hold(self) -> HoldView:
-        """The hold, with the verdicts of all scopes."""
-        return self._course.hold
-
-    @property
-    def max_tokens(self) -> int:
-        """Output tokens that the hold covers: fewer than asked for if only a part fits."""
-        return self._course.max_tokens
-
-    @property
-    def charged(self) -> SettlementView | None:
-        """What the call has cost, once it is settled."""
-        return self._course.charged
 
     async def start(self) -> int:
         """Starts an attempt, right before the request to the provider; returns the `max_tokens` of the request.

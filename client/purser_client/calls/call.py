@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from purser_client.calls.course import CallCourse, Course, Pause, Terms, failed
+from purser_client.calls.course import CallCourse, Course, OpenCall, Pause, Terms, failed
 from purser_client.counting import Count
 from purser_client.errors import Conflict, PurserError
 from purser_client.operations import holds
 from purser_client.operations.operation import Operation, Sends
-from purser_client.types import HoldView, SettlementView
+from purser_client.types import SettlementView
 
 T = TypeVar("T")
 C = TypeVar("C")
 
 
-class Call:
+class Call(OpenCall):
     """A model call under a hold. In its `with` block the hold is open and its lease is kept alive."""
 
     def __init__(self, client: Sends, terms: Terms, count: Count) -> None:
@@ -25,26 +25,6 @@ class Call:
         self._course = CallCourse(terms, count)
         self._over = threading.Event()
         self._keeper: threading.Thread | None = None
-
-    @property
-    def key(self) -> str:
-        """Identifies the call; the same key joins an open hold."""
-        return self._course.key
-
-    @property
-    def hold(self) -> HoldView:
-        """The hold, with the verdicts of all scopes."""
-        return self._course.hold
-
-    @property
-    def max_tokens(self) -> int:
-        """Output tokens that the hold covers: fewer than asked for if only a part fits."""
-        return self._course.max_tokens
-
-    @property
-    def charged(self) -> SettlementView | None:
-        """What the call has cost, once it is settled."""
-        return self._course.charged
 
     def start(self) -> int:
         """Starts an attempt, right before the request to the provider; returns the `max_tokens` of the request.

@@ -227,3 +227,29 @@ class CallCourse:
 def failed(error: PurserError) -> None:
     """Notes that a lease could not be renewed; the next renewal, or the settlement, tries again."""
     log.info("a lease was not renewed: %s", error)
+
+
+class OpenCall:
+    """What a call shows, with `with` and with `async with`."""
+
+    _course: CallCourse
+
+    @property
+    def key(self) -> str:
+        """Identifies the call; the same key joins an open hold."""
+        return self._course.key
+
+    @property
+    def hold(self) -> HoldView:
+        """The hold, with the verdicts of all scopes."""
+        return self._course.hold
+
+    @property
+    def max_tokens(self) -> int:
+        """Output tokens that the hold covers: fewer than asked for if only a part fits."""
+        return self._course.max_tokens
+
+    @property
+    def charged(self) -> SettlementView | None:
+        """What the call has cost, once it is settled."""
+        return self._course.charged

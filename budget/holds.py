@@ -25,6 +25,9 @@ MAX_ATTEMPT = 2**31 - 1
 
 
 UNPRICED = "unpriced"
+PROVIDER_REQUEST = "provider_request_id"
+BESIDE = (UNPRICED, PROVIDER_REQUEST)
+"""Names that are stored beside the figures of a report and are no part of its digest."""
 """Marks the stored usage of a report without a known price."""
 
 
@@ -66,6 +69,8 @@ class HoldRequest:
     last_of: tuple[int, ...] | None = None
     """Of an agent's last call: for each scope of `path`, how many last calls share its reserve; 0: it may use none.
     `None`: an ordinary call."""
+    instead_of: "HoldRequest | None" = None
+    """The ask as it was before steps of ladders made it smaller: the key is bound to that. `None`: to this one."""
     start: bool = False
     """Whether a hold that is admitted starts attempt 1 in the same transaction. The key is not bound to it."""
 
@@ -96,6 +101,8 @@ class HoldRequest:
     @property
     def digest(self) -> bytes:
         """SHA-256 of the payload to which the key is bound: the same key with another digest is an error."""
+        if self.instead_of is not None:
+            return self.instead_of.digest
         least = self.least or self.ask
         path = self.stated or self.path
         money = (self.ask.nano_usd, least.nano_usd) if self.priced else (None, None)
@@ -144,6 +151,8 @@ class Report:
     nano_usd: int
     priced: bool = True
     """False if the price is unknown: then `nano_usd` is not the price of this usage."""
+    provider_request_id: str = ""
+    """The provider's own id of the request, to compare the ledger with its usage files; empty: unknown."""
 
     def __post_init__(self) -> None:
         check_range(self.usage.total, "usage", 0, MAX_CALL_TOKENS)
@@ -157,7 +166,10 @@ class Report:
     @property
     def stored(self) -> Mapping[str, Any]:
         """The usage as it is stored with the attempt."""
-        return self.usage.to_dict() | ({} if self.priced else {UNPRICED: True})
+        about: dict[str, Any] = {} if self.priced else {UNPRICED: True}
+        if self.provider_request_id:
+            about[PROVIDER_REQUEST] = self.provider_request_id
+        return self.usage.to_dict() | about
 
     @property
     def digest(self) -> bytes:

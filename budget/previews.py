@@ -58,7 +58,7 @@ def as_view(budget: BudgetView) -> ScopeView:
         warn_at=policy.warn_at,
         backpressure=policy.backpressure,
         reserve=reserve_of(policy),
-        ladder=policy.ladder,
+        ladder=() if policy.shadow else policy.ladder,
     )
 
 

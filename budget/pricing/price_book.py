@@ -76,6 +76,12 @@ class PriceBook:
         entry = self._table.get(model)
         return entry.provider if entry else model.partition("/")[0] if "/" in model else ""
 
+    def names(self) -> Iterator[str]:
+        """Names of all models that are paid by token, for chat or vectors: those of the override file first."""
+        yield from (name for name in self._override if not name.endswith("*"))
+        named = (name for name, entry in self._table.items() if entry.fields.get("mode") in _MODES)
+        yield from (name for name in named if name not in self._override)
+
     def _limit(self, model: str, name: str) -> int | None:
         limits = (entry.limit(name) for entry in self._entries(model))
         return next((limit for limit in limits if limit is not None), None)
@@ -100,6 +106,7 @@ _CACHE_READ, _CACHE_WRITE = "cache_read_input_token_cost", "cache_creation_input
 _CACHE_WRITE_1H, _REASONING = "cache_creation_input_token_cost_above_1hr", "output_cost_per_reasoning_token"
 _RATES = (_INPUT, _CACHE_READ, _CACHE_WRITE, _CACHE_WRITE_1H, _OUTPUT, _REASONING)
 _RATE_ABOVE = re.compile(rf"({'|'.join(_RATES)})_above_(\d+)(k?)_tokens")
+_MODES = ("chat", "embedding")
 _LIMITS = ("max_input_tokens", "max_output_tokens", "max_tokens")
 
 

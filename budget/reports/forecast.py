@@ -1,6 +1,6 @@
 """Burn rate and time to exhaustion of a scope, from samples of what it had spent.
 
-SQL applies the same rule to all scopes at once (`ledger_exhausting` in `budget/postgres/schema/reports.sql`); a
+SQL applies the same rule to all scopes at once (`ledger_exhausting` in `schema/reports/reports.sql`); a
 property test compares the two.
 """
 

@@ -1,128 +1,34 @@
 """Replay: what the gate would have answered to the calls of the ledger's history under other policies.
 
-The rules are those of the gate: `resolve`, `window_bounds`, `gate_answer`. Calls are asked again with what they held.
-A call that is refused, or that asks for an approval, holds nothing, and its charges do not count. One that waits for
-open holds is made afterwards: only its charges count.
+The rules are those of the gate and of the calls: `resolve`, `window_bounds`, `gate_answer`, `Climb`. Calls are asked
+again with what they held, or less on a step of a ladder. A call that is refused, or that asks for an approval, holds
+nothing, and its charges do not count. One that waits for open holds is made afterwards: only its charges count.
 """
 
 from bisect import bisect_left, insort
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import cached_property
-from typing import Any
 
+from purser.budget.climbs import NO_STEPS
 from purser.budget.gate import Amount, GateAnswer, ScopeView, Verdict, gate_answer
-from purser.budget.policies.policy import Policy, PolicyPatch, resolve
+from purser.budget.policies.policy import Policy
 from purser.budget.previews import as_view
+from purser.budget.pricing.price_book import PriceBook
+from purser.budget.reports.easing import Eased, eased
+from purser.budget.reports.replay_lines import Line
+from purser.budget.reports.replayed_calls import Proposed, Recorded
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Kind, Scope
+from purser.budget.usage import Usage
 from purser.budget.windows import rolling_length, window_bounds
 
 _NOTHING = Amount()
 Key = tuple[Scope, datetime | timedelta | None]
 """A balance: a scope, and the start of its calendar window or the length of its rolling one; `None` for a lifetime."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """One change of the ledger: of a hold on all its scopes, or the grant to one."""
-
-    kind: str
-    """Kind of its entries."""
-    at: datetime
-    hold_id: int | None
-    path: tuple[Scope, ...]
-    """For a grant its scope."""
-    labels: tuple[Scope, ...]
-    task: str
-    spent: Amount
-    held: Amount
-    granted: Amount
-    asked_at: datetime
-    """When the call asked for its hold: its windows are those of that time."""
-    priced: bool = True
-    """For a hold: whether the price of the call was known."""
-
-
-@dataclass
-class Proposed:
-    """The policies of a replay. Those of scopes are known once `learn` was called for them."""
-
-    policies: Mapping[str, PolicyPatch]
-    """Policies of scopes and templates, by name."""
-    defaults: Mapping[Kind, Policy]
-    templates: dict[Scope, tuple[PolicyPatch | None, Mapping[str, str]]] = field(default_factory=dict)
-    """The merged fields of the templates that match each scope, and the pattern of each field."""
-    requests: dict[tuple[Scope, str], PolicyPatch] = field(default_factory=dict)
-    """What a task requested for a scope."""
-    _resolved: dict[tuple[Scope, str], Policy] = field(default_factory=dict)
-
-    @cached_property
-    def periods(self) -> list[str]:
-        """The periods of all further limits that policies and templates name, ordered."""
-        return sorted({name.partition("@")[2] for name in self.policies} - {""})
-
-    def policy(self, scope: Scope, task: str) -> Policy:
-        """The policy that the gate applies to calls of a task on a scope."""
-        key = (scope, task if (scope, task) in self.requests else "")
-        if key not in self._resolved:
-            template, patterns = self.templates[scope]
-            stored = self.policies.get(str(scope))
-            default = self.defaults[scope.kind]
-            if scope.period:
-                default = replace(default, limit_tokens=None, limit_nano_usd=None, window=scope.period)
-            found = resolve(stored, self.requests.get(key), default, {}, template=template, patterns=patterns)
-            self._resolved[key] = found.policy
-        return self._resolved[key]
-
-    def named(self, one: Recorded) -> list[Scope]:
-        """Path and labels of a call, and the further limits that they may have: `learn` needs to know them all."""
-        bases = [*one.path, *one.labels]
-        return [*bases, *(further for base in bases for further in self._further(base))]
-
-    def scopes_of(self, one: Recorded) -> list[Scope]:
-        """The scopes on which a call draws, as in `ledger_expand`: its path, and those labels and further limits that
-        have a policy."""
-        optional = self.named(one)[len(one.path) :]
-        limited = (scope for scope in optional if str(scope) in self.policies or self.templates[scope][0] is not None)
-        return [*one.path, *limited]
-
-    def _further(self, base: Scope) -> list[Scope]:
-        if not self.periods or base.period:
-            return []
-        return [Scope(base.kind, f"{base.id}@{period}") for period in self.periods]
-
-
-@dataclass
-class Line:
-    """What the replayed policies did on one scope, or on all."""
-
-    refused: int = 0
-    asked: int = 0
-    waited: int = 0
-    delayed: int = 0
-    delay_ms: int = 0
-    """Total of the delays."""
-    saved: Amount = _NOTHING
-    """What the calls that were refused or asked had been charged."""
-    stopped: set[str] = field(default_factory=set)
-    """Tasks with a call that was refused or asked."""
-
-    def to_json(self) -> dict[str, Any]:
-        """The figures in the response of `POST /v1/policies/replay`."""
-        return {
-            "refused": self.refused,
-            "asked": self.asked,
-            "waited": self.waited,
-            "tasks_stopped": len(self.stopped),
-            "delayed": self.delayed,
-            "delay_ms": self.delay_ms,
-            "saved_tokens": self.saved.tokens,
-            "saved_nano_usd": self.saved.nano_usd,
-        }
 
 
 @dataclass
@@ -142,6 +48,12 @@ class _Balance:
     """What of `granted` is left from the window before; `None` until the first ask."""
     changes: deque[tuple[datetime, Amount]] = field(default_factory=deque)
     """Time and charge of the changes that are in a rolling window."""
+
+    def as_it_is(self) -> "_Balance":
+        """A copy, to undo what follows."""
+        found = copy(self)
+        found.changes = self.changes.copy()
+        return found
 
     def move(self, at: datetime, spent: Amount, held: Amount, granted: Amount) -> None:
         self.spent, self.held, self.granted = self.spent + spent, self.held + held, self.granted + granted
@@ -168,13 +80,45 @@ class _Open:
 
     keys: list[Key]
     held: Amount
+    recorded: Recorded | None = None
+    eased: Eased | None = None
+    """Set if it took steps of ladders."""
+    charged: int = 0
+    """Tokens that it was charged so far, as recorded."""
+    freed: int = 0
+    """Tokens of its hold that ended so far, as recorded."""
+
+    def left(self, one: Recorded) -> Amount:
+        """What it holds after a change. An eased call may hold money where the recorded one held none."""
+        if self.eased is None or self.recorded is None:
+            return _floor(self.held, one.held)
+        self.freed -= one.held.tokens
+        return _NOTHING if self.freed >= self.recorded.held.tokens else _floor(self.held, one.held)
+
+    def spent(self, one: Amount) -> Amount:
+        """A recorded charge as it is in the replay: its share of what all attempts together would have been charged."""
+        if self.eased is None or self.recorded is None or self.recorded.measured is None:
+            return one
+        before, self.charged = self.charged, self.charged + one.tokens
+        whole, wanted = self.recorded.measured.usage.total, self.eased.charged
+        return Amount(
+            wanted.tokens * self.charged // whole - wanted.tokens * before // whole,
+            wanted.nano_usd * self.charged // whole - wanted.nano_usd * before // whole,
+        )
 
 
 class Replay:
-    """Applies recorded changes in their order; nothing but balances, open holds and stopped calls stays in memory."""
+    """Applies recorded changes in their order. Balances, open holds, stopped and eased calls stay in memory."""
 
-    def __init__(self, proposed: Proposed) -> None:
+    def __init__(self, proposed: Proposed, prices: PriceBook, least_output: int) -> None:
+        """Args:
+        proposed: the policies.
+        prices: prices of models.
+        least_output: output tokens below which no step of a ladder caps a call.
+        """
         self.proposed = proposed
+        self._prices = prices
+        self._least_output = least_output
         self.calls = 0
         self.total = Line()
         self.lines: defaultdict[Scope, Line] = defaultdict(Line)
@@ -186,8 +130,15 @@ class Replay:
         self._stopped: dict[int, Scope] = {}
 
     def worst(self, most: int) -> list[tuple[Scope, Line]]:
-        """The scopes that held up calls, those that save most first."""
-        return sorted(self.lines.items(), key=lambda one: (-one[1].saved.tokens, -one[1].refused, one[0]))[:most]
+        """The scopes that held up calls or had them take steps, those that save most first."""
+        return sorted(
+            self.lines.items(), key=lambda one: (-(one[1].saved + one[1].eased_by).tokens, -one[1].refused, one[0])
+        )[:most]
+
+    @property
+    def reaches_steps(self) -> bool:
+        """Whether calls reach steps of ladders."""
+        return any(line.steps for line in self.lines.values())
 
     def key(self, scope: Scope, task: str, at: datetime) -> Key:
         """The balance that a call of a task at a time counts on."""
@@ -228,23 +179,29 @@ class Replay:
             self.lines[scope].saved += one.spent
             return None
         call = self._open.get(one.hold_id) or _Open(self._keys(one, one.asked_at), _floor(_NOTHING, one.held))
-        held = _floor(call.held, one.held)
+        hold_id = one.hold_id
+        if one.kind == "top_up" and call.eased is not None:
+            # At most what it would take to ask for the whole call again.
+            one = replace(one, held=_smaller(one.held, call.eased.ask), priced=call.eased.priced)
+        held = call.left(one)
         if one.kind == "top_up":
             if self._judge(call.keys, one, own=call.held).verdict.admits:
                 self._set_limits(call.keys, one.task)
             else:
                 held = call.held
-        self._move(call.keys, one.at, one.spent, held - call.held)
+        spent = call.spent(one.spent)
+        self._ease(call, one.spent - spent)
+        self._move(call.keys, one.at, spent, held - call.held)
         call.held = held
-        if one.kind != "top_up" and held == _NOTHING:
-            self._open.pop(one.hold_id, None)
+        # What exceeds its hold, or is reported late, comes after a call has ended: that of an eased one shrinks, too.
+        if one.kind != "top_up" and held == _NOTHING and call.eased is None:
+            self._open.pop(hold_id, None)
         return None
 
     def _ask(self, one: Recorded, hold_id: int) -> GateAnswer:
         self.calls += 1
-        for key in (keys := self._keys(one, one.at)):
-            self._roll_over(key, one.at)
-        answer = self._judge(keys, one)
+        keys, answer, call = self._answered(one)
+        self._count_steps(one, answer, call)
         decisive = answer.decisive.scope
         lines = (self.total, self.lines[decisive]) if not answer.verdict.admits else ()
         for line in lines:
@@ -260,15 +217,73 @@ class Replay:
         if answer.verdict in (Verdict.ASK, Verdict.REFUSE):
             self._stopped[hold_id] = decisive
             return answer
-        held = one.held if answer.verdict.admits else _NOTHING
+        asked = one.held if call is None else call.ask
+        held = asked if answer.verdict.admits else _NOTHING
         if answer.verdict.admits and answer.delay_ms and answer.slowed_by:
             for line in (self.total, self.lines[answer.slowed_by]):
                 line.delayed += 1
                 line.delay_ms += answer.delay_ms
         self._set_limits(keys, one.task)
         self._move(keys, one.at, held=held)
-        self._open[hold_id] = _Open(keys, held)
+        self._open[hold_id] = _Open(keys, held, one, call)
         return answer
+
+    def _answered(self, one: Recorded) -> tuple[list[Key], GateAnswer, Eased | None]:
+        """The gate's answer to a call on all steps that its ask reaches, as far as the ledger tells what they change.
+
+        As in a transaction that is undone, an ask that reaches a further step leaves nothing behind, nor does one that
+        is refused for want of a price.
+        """
+        asked, climb, call = one, NO_STEPS, None
+        while True:
+            keys = self._keys(asked, one.at)
+            before = self._as_they_are(keys, asked)
+            for key in keys:
+                self._roll_over(key, one.at)
+            answer = self._judge(keys, asked)
+            if one.measured is None or asked.held.tokens <= one.measured.prompt or not climb.lacks(answer):
+                if answer.unpriced:
+                    self._undo(before)
+                return keys, answer, call if call and call.steps else None
+            self._undo(before)
+            usage = Usage(input=one.measured.prompt, output=asked.held.tokens - one.measured.prompt)
+            climb = climb.after(answer, usage, one.measured.model, self._prices, self.proposed.models)
+            call = eased(one.held, one.priced, one.measured, climb, self._prices, self._least_output)
+            asked = one.on(call)
+
+    def _as_they_are(self, keys: Sequence[Key], one: Recorded) -> dict[Key, _Balance | None]:
+        """Copies of balances, if an ask may have to be undone on them; `None` for those that do not exist yet."""
+        if one.priced and not any(self.proposed.policy(scope, one.task).ladder for scope, _ in keys):
+            return {}
+        return {key: balance and balance.as_it_is() for key in keys for balance in [self._balances.get(key)]}
+
+    def _undo(self, before: Mapping[Key, _Balance | None]) -> None:
+        for key, balance in before.items():
+            if balance is not None:
+                self._balances[key] = balance
+            elif self._balances.pop(key, None) is not None and isinstance(key[1], datetime):
+                self._starts[key[0]].remove(key[1])
+
+    def _count_steps(self, one: Recorded, answer: GateAnswer, call: Eased | None) -> None:
+        if one.measured is None and not any(label.kind is Kind.TOOL for label in one.labels):
+            for scope, step in answer.ladder.items():
+                self.lines[scope].steps[step.number, step.step.ratio].unknown += 1
+        if call is None:
+            return
+        self.total.eased += 1
+        for scope, step in call.steps:
+            self.lines[scope].eased += 1
+            self.lines[scope].steps[step.number, step.step.ratio].calls += 1
+
+    def _ease(self, call: _Open, less: Amount) -> None:
+        """Counts what an eased call is charged less; money only if its price was known."""
+        if call.eased is None or call.recorded is None:
+            return
+        less = less if call.recorded.priced else Amount(less.tokens)
+        self.total.eased_by += less
+        for scope, step in call.eased.steps:
+            self.lines[scope].eased_by += less
+            self.lines[scope].steps[step.number, step.step.ratio].saved += less
 
     def _keys(self, one: Recorded, at: datetime) -> list[Key]:
         return [self.key(scope, one.task, at) for scope in self.proposed.scopes_of(one)]
@@ -336,6 +351,10 @@ def _floor(held: Amount, moved: Amount) -> Amount:
     """What is held after a move, never below 0: a call may hold less in the replay than it did."""
     after = held + moved
     return Amount(max(0, after.tokens), max(0, after.nano_usd))
+
+
+def _smaller(one: Amount, other: Amount) -> Amount:
+    return Amount(min(one.tokens, other.tokens), min(one.nano_usd, other.nano_usd))
 
 
 def _limits(policy: Policy) -> tuple[int | None, int | None]:

@@ -1,4 +1,4 @@
-"""Batches of holds and settlements; see `schema/batches.sql`."""
+"""Batches of holds and settlements; see `schema/calls/batches.sql`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

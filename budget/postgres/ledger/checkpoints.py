@@ -1,4 +1,4 @@
-"""Checkpoints: chained digests of closed ranges of entries; see `schema/checkpoints.sql`."""
+"""Checkpoints: chained digests of closed ranges of entries; see `schema/reports/checkpoints.sql`."""
 
 from datetime import datetime
 

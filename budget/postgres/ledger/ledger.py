@@ -33,7 +33,16 @@ from purser.budget.postgres.ledger.micro_batching import MicroBatcher
 from purser.budget.postgres.ledger.scope_views import views_of
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.postgres.ledger.shadow import count_shadow
-from purser.budget.postgres.ledger.starting import check_start, no_hold
+from purser.budget.postgres.ledger.starting import check_start, hold_number, no_hold
+from purser.budget.postgres.ledger.steps import (
+    AttemptStart,
+    Extend,
+    Release,
+    Steps,
+    read_extension,
+    read_release,
+    read_start,
+)
 from purser.budget.pricing.call_prices import price_needed
 from purser.budget.scopes import Scope
 
@@ -62,6 +71,10 @@ class Ledger:
             lambda settle: self._settle("settle", settle, keep_open=False, connection=None),
             lambda settle: (settle.tenant, settle.hold_id),
         )
+        steps = pool, settings, lambda: self.now
+        self._attempts = Steps[AttemptStart, AttemptAnswer](*steps, "start_attempt", read_start)
+        self._releases = Steps[Release, Released](*steps, "release", read_release)
+        self._extensions = Steps[Extend, Extension](*steps, "extend", read_extension)
 
     async def hold(self, tenant: str, request: HoldRequest, connection: Connection | None = None) -> HoldAnswer:
         """Holds the ask on every scope of its path, or on none.
@@ -141,15 +154,7 @@ class Ledger:
         if most is not None:
             check_range(most.tokens, "tokens", 0, MAX_CALL_TOKENS)
             check_range(most.nano_usd, "nano_usd", 0, MAX_CALL_NANO_USD)
-        found = await self._call(
-            "start_attempt", connection, tenant, _hold_number(hold_id), attempt, self.settings.defaults_json, self.now,
-            most and most.tokens, most and most.nano_usd,
-        )  # fmt: skip
-        check_start(found["outcome"], hold_id, attempt, found["state"], found["attempt"])
-        amount = Amount(found["tokens"], found["nano"])
-        started = found["outcome"] == "started"
-        gate = None if started else self._gate_answer(found["views"], amount, amount, patient=True)
-        return AttemptAnswer(found["attempt"], started, amount, found["expires_at"], gate)
+        return await self._attempts.run(AttemptStart(tenant, hold_number(hold_id), None, attempt, most), connection)
 
     async def settle(
         self,
@@ -177,7 +182,7 @@ class Ledger:
             AttemptConflict: the attempt was reported differently before, or is out of order.
         """
         check_range(attempt, "attempt", 1, MAX_ATTEMPT)
-        settle = Settle(tenant, _hold_number(hold_id), attempt, report)
+        settle = Settle(tenant, hold_number(hold_id), attempt, report)
         if must_be_priced and not report.priced:
             return await self._settle("settle_unpriced", settle, keep_open=keep_open, connection=connection)
         if connection is None and not keep_open:
@@ -223,13 +228,8 @@ class Ledger:
         """
         if (hold_id is None) == (key is None):
             raise InvalidRequest("release needs either hold_id or key")
-        number = None if hold_id is None else _hold_number(hold_id)
-        found = await self._call("release", connection, tenant, number, key, self.now, optional=True)
-        if found is None:
-            raise no_hold(hold_id or key or "")
-        return Released(
-            str(found["hold_id"]), HoldState(found["state"]), Amount(found["charged_tokens"], found["charged_nano"])
-        )
+        number = None if hold_id is None else hold_number(hold_id)
+        return await self._releases.run(Release(tenant, number, key), connection)
 
     async def extend(
         self,
@@ -259,25 +259,7 @@ class Ledger:
         if lease_ms is not None:
             check_range(lease_ms, "lease_ms", 1, MAX_LEASE_MS)
         lease = None if lease_ms is None else timedelta(milliseconds=lease_ms)
-        found = await self._call(
-            "extend",
-            connection,
-            tenant,
-            _hold_number(hold_id),
-            more.tokens,
-            more.nano_usd if priced else None,
-            lease,
-            self.settings.defaults_json,
-            self.now,
-        )
-        match found["outcome"]:
-            case "not_found":
-                raise no_hold(hold_id)
-            case "closed":
-                raise HoldClosed(f"hold {hold_id!r} is {found['state']}: it cannot be extended", state=found["state"])
-        extended = found["outcome"] == "extended"
-        gate = None if extended else self._gate_answer(found["views"], more, more, patient=True, priced=priced)
-        return Extension(extended, Amount(found["tokens"], found["nano"]), found["expires_at"], gate)
+        return await self._extensions.run(Extend(tenant, hold_number(hold_id), None, more, lease, priced), connection)
 
     async def end_scopes(self, tenant: str, scopes: Iterable[Scope], connection: Connection | None = None) -> None:
         """Marks tasks or agents as ended, so that metrics and forecasts omit their budgets at once.
@@ -294,21 +276,15 @@ class Ledger:
         ended = await self._call("end_grants", None, limit, self.now)
         return int(expired[0]) + int(ended[0])
 
-    async def _call(self, name: str, connection: Connection | None, *arguments: object, optional: bool = False) -> Any:
+    async def _call(self, name: str, connection: Connection | None, *arguments: object) -> asyncpg.Record:
         async def step() -> asyncpg.Record | None:
             async with connected(self.pool, connection) as own:
                 return await own.fetchrow(_SQL[name], *arguments)
 
         found = await step() if connection is not None else await retrying(step)
-        return found if optional else row(found)
+        return row(found)
 
     def _gate_answer(
         self, views: list[Mapping[str, Any]], ask: Amount, least: Amount, *, patient: bool, priced: bool = True
     ) -> GateAnswer:
         return gate_answer(views_of(views, self.settings.backpressure), ask, least, patient=patient, priced=priced)
-
-
-def _hold_number(hold_id: str) -> int:
-    if not hold_id.isascii() or not hold_id.isdigit() or len(hold_id) > 18:
-        raise no_hold(hold_id)
-    return int(hold_id)

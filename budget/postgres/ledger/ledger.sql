@@ -21,7 +21,13 @@ select ledger_count_shadow($1, $2, $3, $4, $5, $6);
 -- name: settle_many
 select * from ledger_settle_many($1, $2, $3, $4, $5, $6, $7, $8, $9);
 -- name: start_attempt
-select * from ledger_start_attempt($1, $2, $3, $4, $5, $6, $7);
+select * from ledger_start_attempt($1, $2, $3, $6, $7, $4, $5);
+-- name: start_attempt_many
+select * from ledger_start_many($1, $2, $3, $4, $5, $6, $7);
+-- name: release_many
+select * from ledger_release_many($1, $2, $3, $4);
+-- name: extend_many
+select * from ledger_extend_many($1, $2, $3, $4, $5, $6, $7);
 -- name: settle
 select * from ledger_settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 -- name: settle_unpriced

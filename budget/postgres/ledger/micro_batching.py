@@ -9,26 +9,32 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
-from purser.budget.errors import LedgerUnavailable
+from purser.budget.errors import BudgetError, LedgerUnavailable
 
 A = TypeVar("A")
 R = TypeVar("R")
 
 MAX_BATCH = 256
 """Most calls in one batch: bounds how long a batch holds its locks."""
+MAX_ALONE = 4
+"""Most calls at a time that a batch has left alone: they share the connections with the batches."""
 
 
 class MicroBatcher(Generic[A, R]):
-    """Runs one batch at a time; each call gets its own result or error."""
+    """Runs one batch at a time; each call gets its own result or error.
+
+    The next batch does not wait for what a batch has left alone.
+    """
 
     def __init__(
         self,
-        run_batch: Callable[[Sequence[A]], Awaitable[Sequence[R | None]]],
+        run_batch: Callable[[Sequence[A]], Awaitable[Sequence[R | BudgetError | None]]],
         run_one: Callable[[A], Awaitable[R]],
         identity: Callable[[A], tuple[str, object]],
     ) -> None:
         """Args:
-        run_batch: runs those calls of a batch that can run together; None, without any effect, for each of the others.
+        run_batch: runs those calls of a batch that can run together, each to its result or its error; None, without any
+            effect, for each of the others.
         run_one: runs one call.
         identity: group and name of a call; all calls of a batch share a group and have different names.
         """
@@ -37,6 +43,8 @@ class MicroBatcher(Generic[A, R]):
         self._identity = identity
         self._waiting: deque[tuple[A, asyncio.Future[R]]] = deque()
         self._running: asyncio.Task[None] | None = None
+        self._alone = set[asyncio.Task[None]]()
+        self._turns = asyncio.Semaphore(MAX_ALONE)
 
     async def call(self, argument: A) -> R:
         """Runs one call, in a batch if another one is in progress. Cancelling the caller does not cancel the call."""
@@ -68,23 +76,34 @@ class MicroBatcher(Generic[A, R]):
         return batch
 
     async def _send(self, batch: list[tuple[A, asyncio.Future[R]]]) -> None:
-        results: Sequence[R | None] = [None] * len(batch)
+        if len(batch) == 1:
+            await self._one(*batch[0])
+            return
+        results: Sequence[R | BudgetError | None] = [None] * len(batch)
         try:
-            if len(batch) > 1:
-                results = await self._run_batch([argument for argument, _ in batch])
+            results = await self._run_batch([argument for argument, _ in batch])
         except LedgerUnavailable as error:
             for _, future in batch:
                 _fail(future, error)
             return
         except Exception:
             pass  # one call is at fault: run alone, each gets its own result
-        alone: list[tuple[A, asyncio.Future[R]]] = []
         for call, result in zip(batch, results, strict=True):
             if result is None:
-                alone.append(call)
+                self._leave_alone(*call)
+            elif isinstance(result, BudgetError):
+                _fail(call[1], result)
             elif not call[1].done():
                 call[1].set_result(result)
-        await asyncio.gather(*(self._one(argument, future) for argument, future in alone))
+
+    def _leave_alone(self, argument: A, future: "asyncio.Future[R]") -> None:
+        async def run() -> None:
+            async with self._turns:
+                await self._one(argument, future)
+
+        task = asyncio.create_task(run())
+        self._alone.add(task)
+        task.add_done_callback(self._alone.discard)
 
     async def _one(self, argument: A, future: "asyncio.Future[R]") -> None:
         try:

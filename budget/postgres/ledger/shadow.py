@@ -1,4 +1,4 @@
-"""Counts what policies that only record would have done; see `schema/shadow.sql`."""
+"""Counts what policies that only record would have done; see `schema/limits/shadow.sql`."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -28,3 +28,14 @@ def check_start(outcome: str, hold_id: str, attempt: int | None, state: str, las
 def no_hold(name: str) -> NotFound:
     """The error for an unknown hold."""
     return NotFound(f"hold {name[:80]!r} does not exist for this tenant: use the hold_id of an admitted ask")
+
+
+def hold_number(hold_id: str) -> int:
+    """The number of a hold.
+
+    Raises:
+        NotFound: no hold has such an id.
+    """
+    if not hold_id.isascii() or not hold_id.isdigit() or len(hold_id) > 18:
+        raise no_hold(hold_id)
+    return int(hold_id)

@@ -64,13 +64,16 @@ class AuditResults:
         async with connected(self._pool, None) as own:
             await own.execute(_SQL["renew"], LEASE)
 
-    async def store(self, run: AuditRun) -> None:
-        """Replaces the last result and ends the claim."""
+    async def store(self, run: AuditRun) -> bool:
+        """Replaces the last result and ends the claim; returns False on a read-only database, such as a replica."""
         async with connected(self._pool, None) as own:
+            if await own.fetchval("show transaction_read_only") == "on":
+                return False
             await own.execute(
                 _SQL["store"], run.ended_at, run.seconds, run.by, dict(run.checked), run.differences,
                 [dict(one) for one in run.examples],
             )  # fmt: skip
+            return True
 
     async def last(self) -> AuditRun | None:
         """The last audit that ended; `None` if none has."""

@@ -7,14 +7,19 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 
 from purser.budget.gate import Amount, GateAnswer
+from purser.budget.holds import UNPRICED
 from purser.budget.policies.policy import POLICY_FIELDS, PolicyPatch
 from purser.budget.policies.templates import is_pattern
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.policy_sets import PolicySets
 from purser.budget.postgres.ledger.settings import LedgerSettings
-from purser.budget.reports.replay import Key, Proposed, Recorded, Replay
+from purser.budget.pricing.price_book import PriceBook
+from purser.budget.reports.easing import Measured
+from purser.budget.reports.replay import Key, Replay
+from purser.budget.reports.replayed_calls import Proposed, Recorded
 from purser.budget.scopes import Scope
+from purser.budget.usage import Usage
 
 _SQL = load("purser.budget.postgres.reports", "replay.sql")
 PAGE = 1_000
@@ -25,10 +30,20 @@ _EVER = datetime.min.replace(tzinfo=UTC)
 class Replays:
     """Replays of all tenants. They read, and change nothing."""
 
-    def __init__(self, pool: Pool, settings: LedgerSettings, policy_sets: PolicySets) -> None:
+    def __init__(
+        self, pool: Pool, settings: LedgerSettings, policy_sets: PolicySets, prices: PriceBook, least_output: int
+    ) -> None:
+        """Args:
+        pool, settings: of the ledger.
+        policy_sets: the stored policies.
+        prices: prices of models.
+        least_output: output tokens below which no step of a ladder caps a call.
+        """
         self._pool = pool
         self._settings = settings
         self._policy_sets = policy_sets
+        self._prices = prices
+        self._least_output = least_output
 
     async def run(
         self, tenant: str, wanted: Mapping[str, PolicyPatch | None], since: datetime,
@@ -50,7 +65,7 @@ class Replays:
         }
         steps = self._settings.backpressure
         defaults = {kind: replace(policy, backpressure=steps) for kind, policy in self._settings.defaults.items()}
-        replay = Replay(Proposed(policies, defaults))
+        replay = Replay(Proposed(policies, defaults), self._prices, self._least_output)
         templates = {name: patch.to_json() for name, patch in policies.items() if is_pattern(name)}
         async for first, page in self._pages(tenant, since):
             async with connected(self._pool, None) as own:
@@ -79,16 +94,19 @@ async def _learn(
     own: Connection, tenant: str, proposed: Proposed, page: Sequence[Recorded], templates: Mapping[str, object]
 ) -> None:
     """Makes the policies known of the scopes that this page is the first to name."""
-    unknown = {scope for one in page for scope in proposed.named(one)} - proposed.templates.keys()
-    if not unknown:
-        return
-    for row in await own.fetch(_SQL["learn"], tenant, sorted(map(str, unknown)), templates):
-        scope = Scope.stored(row["scope"])
-        fields = row["fields"]
-        proposed.templates[scope] = (None if fields is None else PolicyPatch.parse(fields), row["sources"] or {})
-        for task, request in (row["requests"] or {}).items():
-            given = {name: request[name] for name in POLICY_FIELDS}
-            proposed.requests[scope, task] = PolicyPatch.parse(given)
+    # What a task requests may name further models, whose labels may have policies.
+    while unknown := _named(proposed, page) - proposed.templates.keys():
+        for row in await own.fetch(_SQL["learn"], tenant, sorted(map(str, unknown)), templates):
+            scope = Scope.stored(row["scope"])
+            fields = row["fields"]
+            proposed.templates[scope] = (None if fields is None else PolicyPatch.parse(fields), row["sources"] or {})
+            for task, request in (row["requests"] or {}).items():
+                given = {name: request[name] for name in POLICY_FIELDS}
+                proposed.request(scope, task, PolicyPatch.parse(given))
+
+
+def _named(proposed: Proposed, page: Sequence[Recorded]) -> set[Scope]:
+    return {scope for one in page for variant in proposed.variants(one) for scope in proposed.named(variant)}
 
 
 async def _begin(
@@ -98,7 +116,8 @@ async def _begin(
     found: dict[Key, None] = {}
     rolling_over: dict[Scope, datetime] = {}
     for one in page:
-        for scope in replay.proposed.scopes_of(one):
+        variants = replay.proposed.variants(one)
+        for scope in dict.fromkeys(scope for variant in variants for scope in replay.proposed.scopes_of(variant)):
             key = replay.key(scope, one.task, one.at)
             if not replay.knows(key) and not (isinstance(key[1], datetime) and key[1] >= since):
                 found[key] = None
@@ -136,7 +155,14 @@ def _recorded(row: asyncpg.Record) -> Recorded:
         granted=_amount(row, "d_granted"),
         asked_at=row["asked_at"],
         priced=row["priced"],
+        model=row["model"],
+        measured=_measured(row),
     )
+
+
+def _measured(row: asyncpg.Record) -> Measured | None:
+    usages = [{name: value for name, value in one.items() if name != UNPRICED} for one in row["usages"] or ()]
+    return Measured.of(row["model"], [Usage.from_dict(one) for one in usages], row["charged_nano"] or 0)
 
 
 def _amount(row: asyncpg.Record, name: str) -> Amount:

@@ -6,7 +6,8 @@ select min(entry_id) from entries where tenant = $1 and at >= $2;
 
 -- name: page
 -- Entries in their order. Those of holds count on the first scope of their path alone, where they stand for all scopes;
--- others count if they are grants; what rolled over is decided anew. $1 tenant, $2 after this entry, $3 up to this one, $4 page size.
+-- others count if they are grants; what rolled over is decided anew. A hold comes with what its attempts reported.
+-- $1 tenant, $2 after this entry, $3 up to this one, $4 page size.
 with page as materialized (
     select * from entries where tenant = $1 and entry_id > $2 and entry_id <= $3 order by entry_id limit $4
 )
@@ -14,11 +15,15 @@ select e.entry_id, e.kind, e.at, e.hold_id, coalesce(h.path, array[s.kind || ':'
        coalesce(h.task, '') as task, e.d_spent_tokens, e.d_spent_nano, e.d_held_tokens, e.d_held_nano, e.d_granted_tokens, e.d_granted_nano,
        coalesce(h.created_at, e.at) as asked_at,
        not (e.kind = 'hold' and exists (select from attempts a where a.tenant = $1 and a.hold_id = e.hold_id and a.usage ? 'unpriced')) as priced,
+       h.model, r.usages, r.charged_nano,
        coalesce(e.scope_id = h.scope_ids[1], e.kind in ('grant', 'grant_ended') and g.rolled_over is not true) as counts
 from page e
 left join grants g on g.tenant = $1 and g.grant_id = case when e.kind = 'grant' then e.ref::bigint end
 join scopes s on s.tenant = $1 and s.scope_id = e.scope_id
 left join holds h on h.tenant = $1 and h.hold_id = e.hold_id and h.hold_id = any (array(select p.hold_id from page p))
+left join lateral (
+    select jsonb_agg(a.usage) as usages, sum(a.nano)::bigint as charged_nano from attempts a
+    where e.kind = 'hold' and e.scope_id = h.scope_ids[1] and a.tenant = $1 and a.hold_id = e.hold_id and a.state = 'reported') r on true
 order by e.entry_id;
 
 -- name: last

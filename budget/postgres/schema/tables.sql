@@ -1,6 +1,6 @@
 -- The ledger: scopes, policies, balances, holds, attempts, grants, append-only entries, approvals and the outbox.
--- Balances are a cache, recomputable from the entries. Lock order everywhere: hold row, then balances by (scope_id,
--- window_start).
+-- Balances are a cache, recomputable from the entries. Lock order everywhere: new scopes by kind and id, hold row, then
+-- balances by (scope_id, window_start).
 -- Every table begins with its tenant, as does every key and foreign key: Postgres may be distributed by tenant, and rows
 -- of two tenants never meet. Ids are unique within a tenant. Indexes of sweeps over all tenants begin with a time.
 -- A lifetime window starts at -infinity and a rolling one at a key in the year 100, so every balance has a comparable key.

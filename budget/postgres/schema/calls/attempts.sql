@@ -52,9 +52,13 @@ begin
         return query select 'out_of_order', h.attempts, h.state, h.tokens, h.nano, h.expires_at, null::jsonb;
         return;
     end if;
-    perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, v_now);
-    perform ledger_presume(p_tenant, p_hold, v_now);
-    select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold;
+    -- Most attempts are the first of a full hold. They move no balance, so they wait for none.
+    if h.tokens < h.asked_tokens or h.nano < h.asked_nano
+       or exists (select from attempts a where a.tenant = p_tenant and a.hold_id = p_hold and a.state = 'started') then
+        perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, v_now);
+        perform ledger_presume(p_tenant, p_hold, v_now);
+        select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold;
+    end if;
     if h.tokens < h.asked_tokens or h.nano < h.asked_nano then
         select * into t from ledger_top_up(h, 'top_up', greatest(0, h.asked_tokens - h.tokens), greatest(0, h.asked_nano - h.nano),
             p_defaults, v_now);

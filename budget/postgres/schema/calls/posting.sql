@@ -1,15 +1,17 @@
 -- Locking balances and posting entries.
 
--- Locks balances in the common order; creates those that are new.
+-- Locks balances in the common order; creates those that are new. Each is found by its key: see `ledger_policies`.
 create function ledger_lock(p_tenant text, p_scopes bigint[], p_windows timestamptz[], p_now timestamptz) returns void language plpgsql as $$
 begin
-    with unseen as materialized (
-        select x.s, x.w from unnest(p_scopes, p_windows) x (s, w)
-        where not exists (select 1 from balances b where b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w))
     insert into balances (tenant, scope_id, window_start, rolls_at, updated_at)
-    select p_tenant, u.s, u.w, p_now + rolling_length(u.w), p_now from unseen u order by 2, 3 on conflict do nothing;
-    perform 1 from balances b join unnest(p_scopes, p_windows) x (s, w) on b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w
-    order by b.scope_id, b.window_start for update of b;
+    select p_tenant, x.s, x.w, p_now + rolling_length(x.w), p_now
+    from (select u.s, u.w from unnest(p_scopes, p_windows) u (s, w) order by 1, 2) x
+    left join lateral (select true as seen from balances b
+                       where b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w offset 0) b on true
+    where b.seen is null order by x.s, x.w on conflict do nothing;
+    perform 1 from (select u.s, u.w from unnest(p_scopes, p_windows) u (s, w) order by 1, 2 offset 0) x
+    cross join lateral (select 1 from balances b
+                        where b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w for update offset 0) b;
 end $$;
 
 -- Refuses amounts beyond that of one large call once a locked balance is halfway to the end of its range: real calls

@@ -1,5 +1,5 @@
--- The gate. Each operation of the ledger is one round trip and one transaction, and takes locks in the same order: the
--- hold row first, then the balances by (scope_id, window_start).
+-- The gate. Each operation of the ledger is one round trip and one transaction, and takes locks in the same order:
+-- new scopes by kind and id, the hold row, then the balances by (scope_id, window_start).
 -- p_now is null in production (the server's clock applies) and set by tests of windows and leases.
 
 -- The gate's view of a path whose balances are locked, before an ask. A closed scope admits nothing; on a queued scope
@@ -56,6 +56,20 @@ create function ledger_seen(h holds) returns jsonb language sql stable as $$
     join entries e on e.tenant = h.tenant and e.hold_id = h.hold_id and e.kind = 'hold' and e.scope_id = h.scope_ids[v.ord]
 $$;
 
+-- The scopes of an ask; creates those that it lacks.
+create function ledger_scopes(p_tenant text, p_path text[], p_labels text[]) returns bigint[] language plpgsql as $$
+declare
+    v_scopes bigint[];
+begin
+    loop
+        select array_agg(x.scope_id order by x.ord) into v_scopes from ledger_expand(p_tenant, p_path, p_labels) x;
+        exit when array_position(v_scopes, null) is null;
+        insert into scopes (tenant, kind, id) select p_tenant, kind_of(x.name), id_of(x.name)
+        from ledger_expand(p_tenant, p_path, p_labels) x order by 2, 3 on conflict do nothing;
+    end loop;
+    return v_scopes;
+end $$;
+
 -- The gate: holds the ask, or a part of it not below the minimum, on every scope of ledger_expand, or nothing at all.
 -- p_nano is null if the price is unknown: see ledger_hold_unpriced. p_last_of, of a last call: for each scope of the path,
 -- how many last calls share its reserve.
@@ -90,6 +104,10 @@ declare
     v_views jsonb;
     v_warns boolean;
 begin
+    -- New scopes come before the key, as in a batch: else two that ask with one key under new scopes could wait for each other.
+    if not exists (select from holds t where t.tenant = p_tenant and t.key = p_key) then
+        v_scopes := ledger_scopes(p_tenant, p_path, p_labels);
+    end if;
     insert into holds (tenant, key, digest, state, created_at) values (p_tenant, p_key, p_digest, 'none', v_now)
     on conflict (tenant, key) where key is not null do nothing returning * into h;
     v_new := found;
@@ -105,12 +123,7 @@ begin
         end if;
     end if;
 
-    loop
-        select array_agg(x.scope_id order by x.ord) into v_scopes from ledger_expand(p_tenant, p_path, p_labels) x;
-        exit when array_position(v_scopes, null) is null;
-        insert into scopes (tenant, kind, id) select p_tenant, kind_of(x.name), id_of(x.name)
-        from ledger_expand(p_tenant, p_path, p_labels) x order by 2, 3 on conflict do nothing;
-    end loop;
+    v_scopes := coalesce(v_scopes, ledger_scopes(p_tenant, p_path, p_labels));
 
     select array_agg(ledger_window_start(p.win, p.zone, v_now) order by p.ord) into v_wanted
     from ledger_policies(p_tenant, v_scopes, p_task, p_defaults) p;

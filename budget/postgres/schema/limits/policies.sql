@@ -6,6 +6,8 @@
 -- task.
 -- A policy in shadow only records: the gate gets the mode `soft` and no freeze, and `shadow` has those of the policy as
 -- `{"shadow": {…}}`; else it is `{}`. `ladder` likewise is `{"ladder": […]}` or `{}`: a policy in shadow has none.
+-- Each `offset 0` keeps a lookup by key what it is. Without statistics, as in the first minutes of a database, the planner
+-- takes a tenant for a few rows, and would read all scopes of the tenant for each one of them.
 create function ledger_policies(p_tenant text, p_scopes bigint[], p_task text, p_defaults jsonb)
 returns table (ord bigint, scope_id bigint, scope text, limit_tokens bigint, limit_nano bigint, mode text, win text, zone text,
                warn_at numeric[], backpressure jsonb, frozen boolean, shared_tokens bigint, shared_nano bigint, shared_mode text,
@@ -27,12 +29,13 @@ language sql stable as $$
            case when a.shadow or coalesce(s.ladder, r.ladder, '[]') = '[]' then '{}'
                 else jsonb_build_object('ladder', coalesce(s.ladder, r.ladder)) end
     from unnest(p_scopes) with ordinality x (scope_id, ord)
-    join stored_policies s on s.tenant = p_tenant and s.scope_id = x.scope_id
+    cross join lateral (select * from stored_policies t where t.tenant = p_tenant and t.scope_id = x.scope_id offset 0) s
     -- A further limit has its period as window, and no default limits.
     cross join lateral (select nullif(split_part(s.id, '@', 2), '') as period) n
     cross join lateral (select case when n.period is null then p_defaults -> s.kind
                                else (p_defaults -> s.kind) - array['limit_tokens', 'limit_nano_usd'] end as v) d
-    left join policies r on r.tenant = p_tenant and r.scope_id = x.scope_id and r.task = p_task and r.task <> ''
+    left join lateral (select * from policies t
+                       where t.tenant = p_tenant and t.scope_id = x.scope_id and t.task = p_task and t.task <> '' offset 0) r on true
     cross join lateral (select s.limit_tokens is not null or s.limit_nano_usd is not null as limited, coalesce(s.mode, d.v ->> 'mode') as mode,
                                is_shared(s.kind) as shared) k
     cross join lateral (select case when s.limit_tokens is null then coalesce(r.limit_tokens, (d.v ->> 'limit_tokens')::bigint)
@@ -52,7 +55,7 @@ $$;
 -- The shared limits of a scope if the gate applies others because a task requested them: warnings follow the shared
 -- ones.
 create function ledger_shared(p_tokens bigint, p_nano bigint, p_mode text, p_shared_tokens bigint, p_shared_nano bigint, p_shared_mode text)
-returns jsonb language sql immutable as $$
+returns jsonb language sql stable as $$
     select case when p_tokens is not distinct from p_shared_tokens and p_nano is not distinct from p_shared_nano and p_mode = p_shared_mode
            then '{}' else jsonb_build_object('shared', jsonb_build_object(
                'limit', jsonb_build_array(p_shared_tokens, p_shared_nano), 'mode', p_shared_mode)) end
@@ -70,7 +73,7 @@ return case when p_left is null then null
             else least(p_left, greatest(p_reserve / p_last_of, p_left - p_reserve)) end;
 
 -- The gate's view of a reserve; empty if there is none.
-create function ledger_reserved(p_tokens bigint, p_nano bigint, p_last_of integer) returns jsonb language sql immutable parallel safe
+create function ledger_reserved(p_tokens bigint, p_nano bigint, p_last_of integer) returns jsonb language sql stable parallel safe
 return case when p_tokens = 0 and p_nano = 0 then '{}'
             else jsonb_build_object('reserve', jsonb_build_array(p_tokens, p_nano), 'last_of', coalesce(p_last_of, 0)) end;
 

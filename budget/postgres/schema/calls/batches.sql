@@ -1,17 +1,40 @@
 -- Batches. A batch writes those of its calls that are plain, and returns a row for each; the others it leaves alone, and
 -- each of them goes through the gate by itself afterwards. Lock order, as everywhere: hold rows, then balances.
 
--- The policies of scopes that belong to different tasks.
+-- The policies of scopes that belong to different tasks. Where no task requests anything of a scope, all share one.
 create function ledger_policies_of(p_tenant text, p_scopes bigint[], p_tasks text[], p_defaults jsonb)
 returns table (ord bigint, scope_id bigint, limit_tokens bigint, limit_nano bigint, mode text, window_of text, policy jsonb)
 language sql stable as $$
+    with x as materialized (
+        select u.ord, u.scope_id, coalesce(r.task, '') as task
+        from unnest(p_scopes, p_tasks) with ordinality u (scope_id, task, ord)
+        left join lateral (select t.task from policies t
+                           where t.tenant = p_tenant and t.scope_id = u.scope_id and t.task = u.task offset 0) r on true
+    ), resolved as materialized (
+        select d.task, p.*
+        from (select distinct x.scope_id, x.task from x) d
+        cross join lateral (select * from ledger_policies(p_tenant, array[d.scope_id], d.task, p_defaults) offset 0) p
+    )
     select x.ord, x.scope_id, p.limit_tokens, p.limit_nano, p.mode, p.win || ' ' || p.zone,
            jsonb_build_object('scope', p.scope, 'mode', p.mode, 'limit', jsonb_build_array(p.limit_tokens, p.limit_nano),
                               'warn_at', p.warn_at, 'backpressure', p.backpressure, 'frozen', p.frozen)
            || ledger_shared(p.limit_tokens, p.limit_nano, p.mode, p.shared_tokens, p.shared_nano, p.shared_mode) || p.shadow || p.ladder
            || ledger_reserved(ledger_reserve(p.limit_tokens, p.mode, p.last_answer), ledger_reserve(p.limit_nano, p.mode, p.last_answer), 0)
-    from unnest(p_scopes, p_tasks) with ordinality x (scope_id, task, ord)
-    cross join lateral ledger_policies(p_tenant, array[x.scope_id], x.task, p_defaults) p
+    from x join resolved p on p.scope_id = x.scope_id and p.task = x.task
+$$;
+
+-- Versions of the stored policies on which those of these scopes depend. Whoever compares them under the locks of the
+-- balances need not resolve the policies again: a change commits before it lets go of its balances. To be read in a
+-- statement before the one that resolves, whose snapshot may be newer.
+create function ledger_policy_versions(p_tenant text, p_scopes bigint[], p_tasks text[]) returns text[] language sql stable as $$
+    select array_agg(v.version order by x.scope_id, x.task, v.source)
+    from (select distinct u.scope_id, u.task from unnest(p_scopes, p_tasks) u (scope_id, task)) x
+    cross join lateral (
+        select 'template' as source, t.xmin::text as version from templated_policies t where t.tenant = p_tenant and t.scope_id = x.scope_id
+        union all
+        select 'task ' || p.task, p.xmin::text from policies p
+        where p.tenant = p_tenant and p.scope_id = x.scope_id and p.task in ('', x.task)
+        offset 0) v
 $$;
 
 -- What a batch may hold on each of these scopes, whose balances are locked: null, without limit. On a scope that is `shut`
@@ -38,8 +61,6 @@ language sql stable as $$
 $$;
 
 -- Creates the scopes that asks of these groups lack, and returns the groups concerned. An ask under a used key needs none.
--- Here scopes come before hold rows, in the gate after them: if one key is asked for in both ways at the same time, under
--- new scopes, Postgres may end one of the two, which is then repeated.
 create function ledger_batch_scopes(p_tenant text, p_keys text[], p_paths text[], p_labels text[], p_groups bigint[], p_fresh bigint[])
 returns bigint[] language sql as $$
     with lacking as (
@@ -73,10 +94,8 @@ declare
     f_scope bigint[];
     f_task text[];
     f_start timestamptz[];
-    f_window text[];
     f_policy jsonb[];
-    v_window text[];
-    v_policy jsonb[];
+    v_versions text[];
     v_nanos bigint[] := array(select coalesce(u.n, 0) from unnest(p_nanos) with ordinality u (n, ord) order by u.ord);
     v_fresh bigint[];                                 -- groups with a scope that does not exist
     v_made bigint[];                                  -- groups of which this batch creates scopes
@@ -103,9 +122,10 @@ begin
     if f_scope is null or (select max(n) from unnest(v_nanos) n) > 1000000000000 then
         return;
     end if;
+    v_versions := ledger_policy_versions(p_tenant, f_scope, f_task);
     select array_agg(ledger_window_start(split_part(p.window_of, ' ', 1), split_part(p.window_of, ' ', 2), v_now) order by p.ord),
-           array_agg(p.window_of order by p.ord), array_agg(p.policy order by p.ord)
-    into f_start, f_window, f_policy from ledger_policies_of(p_tenant, f_scope, f_task, p_defaults) p;
+           array_agg(p.policy order by p.ord)
+    into f_start, f_policy from ledger_policies_of(p_tenant, f_scope, f_task, p_defaults) p;
 
     with paths as (
         select f.grp, array_agg(f.scope_id order by f.ord) as scope_ids, array_agg(f.start order by f.ord) as starts,
@@ -126,9 +146,7 @@ begin
     from unnest(p_keys) with ordinality a (key, ord) left join made m on m.key = a.key;
 
     perform ledger_lock(p_tenant, array_agg(d.s), array_agg(d.w), v_now) from (select distinct s, w from unnest(f_scope, f_start) u (s, w)) d;
-    select array_agg(p.window_of order by p.ord), array_agg(p.policy order by p.ord) into v_window, v_policy
-    from ledger_policies_of(p_tenant, f_scope, f_task, p_defaults) p;
-    if f_window <> v_window or f_policy <> v_policy then
+    if ledger_policy_versions(p_tenant, f_scope, f_task) is distinct from v_versions then
         raise exception using errcode = 'PB001', message = 'a policy changed';
     end if;
     if array_position(v_held, null) is not null or exists (

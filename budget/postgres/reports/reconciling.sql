@@ -1,0 +1,11 @@
+-- name: by_request
+-- $2: ids of requests, the provider's or those that Purser sent. Only a person who compares a file reads this: no index.
+select array[a.hold_id || '-' || a.attempt, a.usage ->> 'provider_request_id'] as ids, coalesce(h.model, '') as model, a.tokens
+from attempts a join holds h on h.tenant = a.tenant and h.hold_id = a.hold_id
+where a.tenant = $1 and (a.usage ->> 'provider_request_id' = any ($2) or a.hold_id || '-' || a.attempt = any ($2));
+-- name: by_day
+-- Attempts that cost nothing never reached a model. Days are UTC, as those of providers.
+select (a.started_at at time zone 'UTC')::date as day, coalesce(h.model, '') as model, count(*) as calls, sum(a.tokens)::bigint as tokens
+from attempts a join holds h on h.tenant = a.tenant and h.hold_id = a.hold_id
+where a.tenant = $1 and a.started_at >= $2 and a.started_at < $3 and a.tokens > 0
+group by 1, 2;

@@ -1,0 +1,209 @@
+"""Usage files of providers: requests, or sums by day and model, in the columns that OpenAI and Anthropic export.
+
+A file is recognized by its columns; any other file is an error that says which columns are read.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from purser.budget.errors import BudgetError, InvalidRequest
+from purser.budget.usage import normalize
+
+Row = Mapping[str, Any]
+_SNAPSHOT = re.compile(r"-(\d{4}-\d\d-\d\d|\d{8})$")
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderUse:
+    """One line of a usage file."""
+
+    request_id: str
+    """The id of one request; empty: the line is a sum."""
+    day: date | None
+    """The day in UTC; always known for a sum."""
+    model: str
+    """The model, without provider and date of its snapshot."""
+    calls: int | None
+    """Number of requests; `None`: the file does not say."""
+    tokens: int
+    """Input and output, cached input included."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageFile:
+    """What a usage file says."""
+
+    format: str
+    uses: tuple[ProviderUse, ...]
+
+    @property
+    def by_request(self) -> bool:
+        """Whether its lines are single requests."""
+        return bool(self.uses and self.uses[0].request_id)
+
+
+def read_usage_file(text: str) -> UsageFile:
+    """Reads CSV, JSON or JSON lines; raises `InvalidRequest`, which names the line and the column."""
+    rows = list(_rows(text))
+    if not rows:
+        raise InvalidRequest("the file has no line of usage: export it again with usage in its time range")
+    columns = set(rows[0])
+    for known in _FORMATS:
+        if all(any(name in columns for name in words) for words in known.needs):
+            return UsageFile(known.name, tuple(_read(known, rows)))
+    known_columns = "; ".join(f"{one.name}: {', '.join(' or '.join(words) for words in one.needs)}" for one in _FORMATS)
+    raise InvalidRequest(
+        f"the columns {', '.join(sorted(columns))[:200]} are of no known usage file: needed are, for {known_columns}"
+    )
+
+
+def plain_model(name: str) -> str:
+    """A model without its provider and the date of its snapshot: `openai/gpt-4o-2024-08-06` is `gpt-4o`."""
+    return _SNAPSHOT.sub("", name.rpartition("/")[2])
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    name: str
+    needs: tuple[tuple[str, ...], ...]
+    """Columns that the file must have; of each group, one."""
+    read: Callable[[Row], ProviderUse]
+
+
+def _read(known: _Format, rows: Iterable[Row]) -> Iterator[ProviderUse]:
+    for place, row in enumerate(rows, 1):
+        try:
+            yield known.read(row)
+        except (BudgetError, ValueError, KeyError, TypeError) as error:
+            what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            raise InvalidRequest(f"line {place} of the usage file, {known.name}: {what[:200]}") from None
+
+
+# --- CSV, JSON, JSON lines --------------------------------------------------------------------------------------------
+
+
+def _rows(text: str) -> Iterator[Row]:
+    text = text.removeprefix("\ufeff").strip()
+    if text[:1] not in ("{", "["):
+        yield from csv.DictReader(io.StringIO(text))
+        return
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = list(map(_line, enumerate(text.splitlines(), 1)))
+    rows = found.get("data", [found]) if isinstance(found, dict) else found
+    if isinstance(found, dict) and found.get("has_more"):
+        raise InvalidRequest("the file is one page of several (has_more): export all pages into one list")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InvalidRequest("the file is no list of objects: export usage as CSV or JSON")
+    for row in rows:
+        yield from _of_bucket(row)
+
+
+def _line(numbered: tuple[int, str]) -> Any:
+    number, line = numbered
+    try:
+        return json.loads(line)
+    except ValueError:
+        raise InvalidRequest(f"line {number} of the usage file is not JSON") from None
+
+
+def _of_bucket(row: Row) -> Iterator[Row]:
+    """The results of a bucket of time, each with the time of its bucket; any other row as it is."""
+    results = row.get("results")
+    if not isinstance(results, list):
+        yield row
+        return
+    times = {name: row[name] for name in ("start_time", "starting_at") if name in row}
+    for result in results:
+        if not isinstance(result, dict):
+            raise InvalidRequest("results of a bucket are no objects: export usage as CSV or JSON")
+        yield {**result, **times}
+
+
+# --- formats ----------------------------------------------------------------------------------------------------------
+
+
+def _openai(row: Row) -> ProviderUse:
+    tokens = _count(row, "input_tokens") + _count(row, "output_tokens")
+    calls = _count(row, "num_model_requests")
+    return ProviderUse("", _day(row.get("start_time_iso") or row["start_time"]), _model(row), calls, tokens)
+
+
+def _anthropic(row: Row) -> ProviderUse:
+    written = row.get("cache_creation") or {}
+    cached = sum(_count(written, name) for name in ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"))
+    cached += _count(row, "cache_read_input_tokens")
+    tokens = _count(row, "uncached_input_tokens") + cached + _count(row, "output_tokens")
+    return ProviderUse("", _day(row["starting_at"]), _model(row), None, tokens)
+
+
+_ANTHROPIC_TOKENS = (
+    "usage_input_tokens_no_cache", "usage_input_tokens_cache_write_5m", "usage_input_tokens_cache_write_1h",
+    "usage_input_tokens_cache_read", "usage_output_tokens",
+)  # fmt: skip
+
+
+def _anthropic_csv(row: Row) -> ProviderUse:
+    tokens = sum(_count(row, name) for name in _ANTHROPIC_TOKENS)
+    return ProviderUse("", _day(row["usage_date_utc"]), _model(row), None, tokens)
+
+
+def _request(row: Row) -> ProviderUse:
+    usage = row.get("usage") if isinstance(row.get("usage"), dict) else row
+    assert isinstance(usage, Mapping)
+    counts = {name: _count(usage, name) for name in usage if name.endswith("_tokens") and usage[name] not in ("", None)}
+    total = normalize(counts).total
+    at = next((row[name] for name in ("timestamp", "created_at", "created") if row.get(name)), None)
+    return ProviderUse(_text(row, "request_id"), None if at is None else _day(at), _model(row), 1, total)
+
+
+_FORMATS: Sequence[_Format] = (
+    _Format("requests", (("request_id",), ("model",), ("input_tokens", "prompt_tokens", "usage")), _request),
+    _Format(
+        "openai", (("start_time_iso", "start_time"), ("model",), ("input_tokens",), ("num_model_requests",)), _openai
+    ),
+    _Format("anthropic", (("starting_at",), ("model",), ("uncached_input_tokens",)), _anthropic),
+    _Format(
+        "anthropic-csv",
+        (("usage_date_utc",), ("model_version", "model"), ("usage_input_tokens_no_cache",)),
+        _anthropic_csv,
+    ),
+)
+
+
+def _model(row: Row) -> str:
+    name = row.get("model") or row.get("model_version")
+    if not name:
+        raise ValueError("model is empty: export usage grouped by model")
+    return plain_model(str(name))
+
+
+def _text(row: Row, name: str) -> str:
+    value = row.get(name)
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name} is empty")
+    return value
+
+
+def _count(row: Row, name: str) -> int:
+    value = row.get(name)
+    if value in (None, ""):
+        return 0
+    if isinstance(value, bool) or not str(value).isascii() or not str(value).isdecimal():
+        raise ValueError(f"{name} is {str(value)[:40]!r}, not a count")
+    return int(str(value))
+
+
+def _day(value: object) -> date:
+    text = str(value)
+    if text.isascii() and text.isdecimal():
+        return datetime.fromtimestamp(int(text), UTC).date()
+    at = datetime.fromisoformat(text)
+    return (at if at.tzinfo is None else at.astimezone(UTC)).date()

@@ -3,6 +3,8 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 from purser.context.compression.requests import CountText, SummarySource
 from purser.context.compression.units import Unit, units
@@ -42,31 +44,92 @@ def extract(source: SummarySource, most_tokens: int, count: CountText) -> str:
     Returns:
         The summary; empty where nothing fits.
     """
-    candidates = units(source, most_tokens, count)
-    found = list({unit.line: (unit, tokens) for unit, tokens in candidates}.values())
-    worths = _worths([unit for unit, _ in found], {passage.speaker for passage in source.passages})
-    order = sorted(range(len(found)), key=lambda index: (-worths[index] / found[index][1], index))
-    picked = _picked(found, order, most_tokens)
-    while picked and count(text := "\n".join(found[index][0].line for index in sorted(picked))) > most_tokens:
-        picked.pop()
-    return text if picked else ""
+    return _Selection.of(source, most_tokens, count).text(most_tokens)
 
 
-def _picked(found: Sequence[tuple[Unit, int]], order: Sequence[int], most_tokens: int) -> list[int]:
-    """Indexes of the pieces that fit, in order: first a fair share of each message, then more of any."""
-    picked: dict[int, None] = {}
-    room, taken = most_tokens, Counter[int]()
-    for most_each in (most_tokens // _FAIR_SHARE, most_tokens):
-        for index in order:
-            piece, tokens = found[index]
-            passage = piece.passage
-            fair = passage is None or not taken[passage] or taken[passage] + tokens <= most_each
-            if index not in picked and tokens <= room and fair:
-                picked[index] = None
-                room -= tokens
-                if passage is not None:
-                    taken[passage] += tokens
-    return list(picked)
+def extract_layers(
+    source: SummarySource, older: int, most_tokens: int, least: tuple[int, int], count: CountText
+) -> tuple[str, str]:
+    """Picks the units of two layers at once, so that each layer gets the room that its units win.
+
+    Where layers are extracted one after the other, the older one loses a share of its lines with each version, whatever
+    they say; here they compete with the new messages.
+
+    Args:
+        source: the lines of the older layer's last version, and messages.
+        older: number of messages, from the first, that belong to the older layer too.
+        most_tokens: upper bound of both texts together.
+        least: tokens for which units of the older and of the newer layer do not compete with those of the other.
+        count: as for `extract`.
+
+    Returns:
+        The texts of the older and of the newer layer.
+    """
+    selection = _Selection.of(source, most_tokens, count)
+    return selection.layers(older, most_tokens, least)
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """Candidates of an extract, from the best to the worst."""
+
+    units: Sequence[tuple[Unit, int]]
+    """In their original order, each with its tokens."""
+    order: Sequence[int]
+    """Their indexes, best first."""
+    count: CountText
+
+    @classmethod
+    def of(cls, source: SummarySource, most_tokens: int, count: CountText) -> Self:
+        candidates = units(source, most_tokens, count)
+        found = list({unit.line: (unit, tokens) for unit, tokens in candidates}.values())
+        worths = _worths([unit for unit, _ in found], {passage.speaker for passage in source.passages})
+        return cls(found, sorted(range(len(found)), key=lambda index: (-worths[index] / found[index][1], index)), count)
+
+    def text(self, most_tokens: int) -> str:
+        """The units that fit."""
+        return self._joined(self._picked(most_tokens), most_tokens)
+
+    def layers(self, older: int, most_tokens: int, least: tuple[int, int]) -> tuple[str, str]:
+        """The units of two layers that fit; see `extract_layers`."""
+        layers = [1 if unit.passage is not None and unit.passage >= older else 0 for unit, _ in self.units]
+        most = most_tokens - least[1], most_tokens - least[0]
+        picked = self._picked(most_tokens, layers, most)
+        old = self._joined([index for index in picked if layers[index] == 0], most[0])
+        return old, self._joined([index for index in picked if layers[index] == 1], most_tokens - self.count(old))
+
+    def _picked(
+        self, most_tokens: int, layers: Sequence[int] | None = None, most_of: tuple[int, ...] | None = None
+    ) -> list[int]:
+        """Indexes of the units that fit, best first: first a fair share of each message, then more of any.
+
+        Args:
+            most_tokens: upper bound of all.
+            layers: the layer of each unit.
+            most_of: upper bound of each layer.
+        """
+        picked: dict[int, None] = {}
+        room, taken, rooms = most_tokens, Counter[int](), list(most_of or [most_tokens])
+        for most_each in (most_tokens // _FAIR_SHARE, most_tokens):
+            for index in self.order:
+                unit, tokens = self.units[index]
+                passage, layer = unit.passage, layers[index] if layers else 0
+                fair = passage is None or not taken[passage] or taken[passage] + tokens <= most_each
+                if index not in picked and tokens <= min(room, rooms[layer]) and fair:
+                    picked[index] = None
+                    room -= tokens
+                    rooms[layer] -= tokens
+                    if passage is not None:
+                        taken[passage] += tokens
+        return list(picked)
+
+    def _joined(self, picked: Sequence[int], most_tokens: int) -> str:
+        """The units in their original order, without the worst where together they take more than each alone."""
+        left = list(picked)
+        text = ""
+        while left and self.count(text := "\n".join(self.units[index][0].line for index in sorted(left))) > most_tokens:
+            left.pop()
+        return text if left else ""
 
 
 def _worths(pieces: Sequence[Unit], speakers: set[str]) -> list[float]:

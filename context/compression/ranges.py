@@ -43,11 +43,12 @@ def choose_range(conversation: Conversation, settings: ContextSettings, budget: 
 
     Recents are covered, oldest first, where they would leave the summary less than `SUMMARY_SHARE` of the target, or
     less than the length that its content deserves. The last group is never covered, nor is a call that waits for its
-    result.
+    result. Where system messages, pins and primers alone take that share, the summary gets it beyond the target, but at
+    most half of what they leave below the trigger.
 
     Args:
         conversation: the thread to compress.
-        settings: numbers of primers and recents, the batch, the target ratio and the length of summaries.
+        settings: numbers of primers and recents, the batch, trigger and target ratio and the length of summaries.
         budget: context budget in tokens to which the target ratio applies.
 
     Returns:
@@ -68,13 +69,14 @@ def choose_range(conversation: Conversation, settings: ContextSettings, budget: 
     covered = _coverable(groups[first:end])
     if not covered:
         return None
+    below_trigger = share(budget, settings.trigger_ratio) - remaining
     first_seq = conversation.summary.first_seq if conversation.summary else covered[0].first_seq
     found = Range(
         first_seq=first_seq,
         last_seq=covered[-1].last_seq,
         seqs=tuple(seq for group in [*late, *covered] for seq in group.seqs),
         tokens_before=old + new,
-        most_tokens=_most_tokens(settings, old, new, target - remaining),
+        most_tokens=_most_tokens(settings, old, new, max(target - remaining, min(reserve, below_trigger // 2))),
         passed=_passed(conversation, first_seq, covered[-1].last_seq),
     )
     return found if found.freed * LEAST_GAIN >= conversation.tokens else None

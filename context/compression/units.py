@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
@@ -32,6 +32,9 @@ _ELLIPTICAL_REPLY = 15
 """Words up to which the reply of an assistant is taken to depend on its question."""
 _LONGEST_QUESTION = 120
 
+_LINE = re.compile(r"(?P<speaker>[^:(]{1,200}?)(?: \((?:asked “(?P<question>[^”]*)”)?[^)]*\))?: (?P<text>.*)")
+"""A line of an extract, see `_label`."""
+_CALL = re.compile(r"([\w.-]+)\(")
 _YES_OR_NO = re.compile(
     r"\s*(?:yes|yeah|yep|no|nope|sure|correct|right|exactly|not)\b|\s*(?:是的|对|好的|不|嗯|はい|いいえ|네|아니)", re.I
 )
@@ -61,10 +64,24 @@ def units(source: SummarySource, most_tokens: int, count: CountText) -> Iterator
         most_tokens: room of the extract.
         count: counts tokens.
     """
+    users = {"user", *(passage.speaker for passage in source.passages if passage.role == "user")}
+    heavy = users if source.summary and _kind(source.passages) is not Kind.PEOPLE else set[str]()
     for line in filter(None, source.summary.splitlines()):
-        yield Unit(line, line.partition(": ")[2] or line), count(line + "\n")
+        yield _remembered(line, heavy), count(line + "\n")
     found = [*_records(source.passages, most_tokens, count), *_said(source.passages, most_tokens, count)]
     yield from sorted(found, key=lambda one: -1 if one[0].passage is None else one[0].passage)
+
+
+def _remembered(line: str, heavy: Set[str]) -> Unit:
+    """A line of the last version with the weight that its message had; what `heavy` speakers say counts more."""
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return Unit(line, line)
+    speaker, question, text = found["speaker"], found["question"] or "", found["text"]
+    weight = _USERS if speaker in heavy else 1.0
+    if speaker == "tool" and (call := _CALL.match(text)) and is_change(call[1]):
+        weight = _CHANGES
+    return Unit(line, f"{question} {text}".strip(), answers=bool(question), weight=weight)
 
 
 def _said(passages: Sequence[Passage], most_tokens: int, count: CountText) -> Iterator[tuple[Unit, int]]:

@@ -172,6 +172,8 @@ def group(messages: Sequence[Linked]) -> list[range]:
     Returns:
         Index ranges that partition `messages`, in order.
     """
+    if not any(message.call_ids for message in messages):
+        return [range(index, index + 1) for index in range(len(messages))]
     last_of = list(range(len(messages)))
     caller: dict[str, int] = {}
     for index, message in enumerate(messages):

@@ -21,6 +21,8 @@ def quoted(text: str) -> str:
     `<|im_start|>` becomes `‹im_start›`, a line `SYSTEM: …` becomes `“SYSTEM”: …`. Quoting is idempotent.
     """
     plain, text = text, ""
-    while plain != text:
+    # The patterns take a while on long texts, most of which hold nothing that they could match.
+    while plain != text and ("<" in plain or "[" in plain):
         text, plain = plain, _CONTROL.sub(lambda token: f"‹{token[0].strip('<>[]|｜')}›", plain)
-    return _SYSTEM_LINE.sub(r"\1“\2”", plain)
+    folded = plain.casefold()
+    return _SYSTEM_LINE.sub(r"\1“\2”", plain) if "system" in folded or "developer" in folded else plain

@@ -14,6 +14,8 @@ _SENTENCE_END = regex.compile(
     regex.MULTILINE,
 )
 """The number of a list entry, the initial of a name and a day as in "5. Mai" end no sentence."""
+_POSSIBLE_END = re.compile(r"(?<=[.!?…])(?=\s)|(?<=[。！？；])|(?=\n)")
+"""Where a sentence may end; found several times as fast, and `_SENTENCE_END` decides."""
 _PIECE = re.compile(rf".{{1,{_LONGEST}}}(?:\s+|$)|.{{1,{_LONGEST}}}", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+(?:[.,:/-]\d+)*")
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
@@ -66,9 +68,18 @@ _PAST_EVENT = re.compile(
 
 def sentences(text: str) -> Iterator[str]:
     """Splits a text into sentences of at most 300 characters, with single spaces."""
-    for sentence in _SENTENCE_END.split(text):
+    for sentence in _split(text):
         for piece in _PIECE.findall(sentence.strip()):
             yield " ".join(piece.split())
+
+
+def _split(text: str) -> Iterator[str]:
+    begin = 0
+    for possible in _POSSIBLE_END.finditer(text):
+        if possible.start() >= begin and (end := _SENTENCE_END.match(text, possible.start())):
+            yield text[begin : end.start()]
+            begin = end.end()
+    yield text[begin:]
 
 
 def words(text: str) -> list[str]:
@@ -83,7 +94,7 @@ def numbers(found: Sequence[str]) -> list[str]:
 
 def names(text: str, but: Set[str] = frozenset()) -> list[str]:
     """Finds capitalized words that do not begin a sentence."""
-    candidates = (word for sentence in _SENTENCE_END.split(text) for word in words(sentence)[1:])
+    candidates = (word for sentence in _split(text) for word in words(sentence)[1:])
     return [word for word in candidates if word[0].isupper() and word not in but and not _SELF.fullmatch(word)]
 
 

@@ -41,9 +41,9 @@ def dates_in(question: str) -> list[str]:
     """The terms of all dates that a question names."""
     text, found = question.lower(), list[str]()
     for form in _FORMS:
-        for match in form.finditer(text):
+        for match in (named := list(form.finditer(text))):
             found += _terms(**match.groupdict())
-        text = form.sub(" ", text)
+        text = form.sub(" ", text) if named else text
     return list(dict.fromkeys(found))
 
 

@@ -220,7 +220,7 @@ def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
         dropped = [*dropped, Dropped(summary.first_seq, summary.last_seq, OVER_BUDGET)]
     return View(
         thread=conversation.thread,
-        seqs=tuple(seq for group in shown for seq in group.seqs),
+        seqs=tuple(ref.seq for group in shown for ref in group.refs),
         summary=summary if with_summary else None,
         dropped=tuple(sorted(dropped, key=lambda one: one.first_seq)),
         tokens=cutter.tokens(selection.verbatim) + (summary.tokens if summary is not None and with_summary else 0),
@@ -241,7 +241,7 @@ def _dropped(cutter: Cutter, selection: Selection) -> list[Dropped]:
         group = groups[index]
         side = (group.first_seq > watermark, index >= conversation.included_from)
         if runs and next_of_run == (index, reason, side):
-            runs[-1] = replace(runs[-1], last_seq=group.last_seq)
+            runs[-1] = Dropped(runs[-1].first_seq, group.last_seq, reason)
         else:
             runs.append(Dropped(group.first_seq, group.last_seq, reason))
         next_of_run = (index + 1, reason, side)

@@ -7,8 +7,9 @@ It works on conversations by reference. Its callers, `purser.context.windows.age
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
-from purser.context.conversation.conversations import Conversation, Figures, total
+from purser.context.conversation.conversations import Conversation, Figures
 from purser.context.conversation.messages import Message
 from purser.context.strategies import STRATEGIES, Strategy, StrategyName, StrategySettings, strategy_of
 from purser.context.strategies.choice import Preference, choose
@@ -147,8 +148,8 @@ class Cutter:
         verbatim = {index for index, group in enumerate(groups) if group.fixed}
         verbatim.update(range(self.conversation.settled, len(groups)))
         if groups and not self.question_follows:
-            users = [index for index, group in enumerate(groups) if any(ref.role == "user" for ref in group.refs)]
-            verbatim.update([*users[-1:], len(groups) - 1])
+            newest = (i for i in reversed(range(len(groups))) if any(ref.role == "user" for ref in groups[i].refs))
+            verbatim.update([*islice(newest, 1), len(groups) - 1])
         first = min((index for index in verbatim if groups[index].dialogue_count), default=-1)
         requests = [index for index in range(first + 1) if groups[index].is_request]
         return frozenset([*verbatim, *requests[-1:]])
@@ -165,7 +166,8 @@ class Cutter:
 
     def tokens(self, verbatim: Iterable[int]) -> int:
         """Tokens of groups, given by index."""
-        return total(self.conversation.groups[index] for index in verbatim)
+        sizes = self.conversation.sizes
+        return sum(sizes[index] for index in verbatim)
 
     def select(self, limit: int | None, parameters: StrategySettings, write: Write | None = None) -> Selection:
         """Selects the groups of a window: all of them if they fit.
@@ -277,12 +279,12 @@ class Cutter:
 
     def _filled(self, rule: Strategy, verbatim: Set[int], limit: int, *, in_steps: bool = False) -> set[int]:
         """Adds whole groups to `verbatim`: of each run of the rule, those up to the first that does not fit."""
-        groups, found = self.conversation.groups, set(verbatim)
+        groups, sizes, found = self.conversation.groups, self.conversation.sizes, set(verbatim)
         room = Room(limit - self.tokens(verbatim))
         for run in rule.runs(self.conversation, self._begin, newer_rounds=int(self.question_follows)):
             for index in run:
                 if index not in found:
-                    if not room.takes(groups[index].tokens):
+                    if not room.takes(sizes[index]):
                         break
                     found.add(index)
         if in_steps:

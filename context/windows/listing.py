@@ -165,6 +165,13 @@ class Cut:
         groups = self.cutter.conversation.groups
         return [ref for index in sorted(self.selection.verbatim) for ref in groups[index].refs]
 
+    @property
+    def tokens(self) -> int:
+        """Tokens of the window."""
+        written, stored = self.selection.summary, self.builder.stored_tokens if self.shows_stored else 0
+        own = self.cutter.tokens(self.selection.verbatim)
+        return self.builder.overhead + stored + own + (written.tokens if written else 0)
+
 
 def build(builder: WindowBuilder, budget: int) -> Window:
     """Builds the window within a budget in tokens; raises `WindowTooSmall`."""
@@ -262,8 +269,7 @@ def window_of(cut: Cut) -> Window:
     else:
         covered += unread_covered
     shown = [one for one in (builder.stored if stored else None, summary.message if summary else None) if one]
-    tokens = builder.overhead + sum(ref.tokens for ref in verbatim) + (summary.tokens if summary else 0)
-    tokens += builder.stored_tokens if stored else 0
+    tokens = cut.tokens
     placed = _placed(builder, verbatim, shown)
     removed_count = len(conversation.messages) + builder.unread.messages - len(verbatim)
     stats = WindowStats(

@@ -124,7 +124,7 @@ def trimmed(cutter: Cutter, trims: Trims) -> Cutter:
     if not trims:
         return cutter
     conversation = cutter.conversation
-    refs = (replace(ref, tokens=trims[ref.seq].tokens) if ref.seq in trims else ref for ref in conversation.messages)
+    refs = (ref._replace(tokens=trims[ref.seq].tokens) if ref.seq in trims else ref for ref in conversation.messages)
     return replace(cutter, conversation=replace(conversation, messages=tuple(refs)))
 
 

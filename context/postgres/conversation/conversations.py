@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ import asyncpg
 from purser.budget.postgres.connections.pools import Connection, Json, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.context.compression.summaries import Summary
-from purser.context.conversation.conversations import Conversation, SummaryRef
+from purser.context.conversation.conversations import Conversation, Figures, SummaryRef
 from purser.context.conversation.messages import Message, StoredMessage, check_time
 from purser.context.conversation.pins import PIN_BUDGET
 from purser.context.errors import MessageNotFound, OriginReused, OtherUser
@@ -25,10 +25,12 @@ from purser.context.postgres.conversation.counts import (
 from purser.context.postgres.conversation.pins import Pins
 from purser.context.postgres.conversation.references import (
     Placed,
+    References,
     Source,
     message_ref,
-    place,
-    place_all,
+    omitted_figures,
+    placed,
+    positions,
     read_references,
 )
 from purser.context.postgres.conversation.running_figures import RunningFigures
@@ -205,12 +207,16 @@ class Conversations:
         """
         source = Source(tenant, session_id, thread, upto, tokenizer_of(model))
         summary = await self._summaries.latest(tenant, session_id, thread, model=model)
-        found, hole = await self._read(source, model, summary, None if whole else summary, within)
-        if hole is not None and found.omitted:
-            async with connected(self._pool, None) as own:
-                found = (await place(own, self._running, source, found, hole)).conversation
-        messages = tuple(ref for ref in found.messages if ref.seq not in without)
-        return replace(found, messages=messages) if without else found
+        found, counts = await self._read(source, model, None if whole else summary, within)
+        async with connected(self._pool, None) as own:
+            figures = await omitted_figures(own, self._running, source, found)
+        passed = frozenset(summary.passed) if summary else frozenset[int]()
+        refs = tuple(message_ref(row, counts[row["seq"]], passed) for row in found.rows)
+        if gap := found.omitted:
+            figures -= Figures.of([ref for ref in refs if gap[0] <= ref.seq <= gap[1]])
+        messages = tuple(ref for ref in refs if ref.seq not in without) if without else refs
+        covered = _summary_ref(summary, model) if summary else None
+        return Conversation(thread, messages, covered, omitted=found.omitted, omitted_figures=figures)
 
     async def placed(
         self, tenant: str, session_id: str, thread: str, *, model: str, within: Within, summary: Summary | None
@@ -224,23 +230,20 @@ class Conversations:
             summary: its latest summary; `None` to read the messages that it covers.
         """
         source = Source(tenant, session_id, thread, END, tokenizer_of(model))
-        found, hole = await self._read(source, model, summary, summary, within)
-        if hole is None:
-            return place_all(found)
+        found, counts = await self._read(source, model, summary, within)
         async with connected(self._pool, None) as own:
-            return await place(own, self._running, source, found, hole)
+            at = await positions(own, self._running, source, found, summary)
+        if summary is None:
+            return placed(thread, found, counts, at)
+        return placed(thread, found, counts, at, _summary_ref(summary, model), frozenset(summary.passed))
 
     async def _read(
-        self, source: Source, model: str, summary: Summary | None, covering: Summary | None, within: Within | None
-    ) -> tuple[Conversation, tuple[int, int] | None]:
-        """The conversation, and the range of which only required messages are included."""
+        self, source: Source, model: str, covering: Summary | None, within: Within | None
+    ) -> tuple[References, dict[int, int]]:
+        """The messages by reference, and their tokens by sequence number."""
         async with connected(self._pool, None) as own:
             found = await read_references(own, source, covering, within)
-        counts = await self._counted(source.tenant, source.session_id, found.rows, model)
-        passed = frozenset(summary.passed) if summary else frozenset()
-        refs = tuple(message_ref(row, counts[row["seq"]], passed) for row in found.rows)
-        ref = _summary_ref(summary, model) if summary else None
-        return Conversation(source.thread, refs, ref, omitted=found.omitted), found.hole
+        return found, await self._counted(source.tenant, source.session_id, found.rows, model)
 
     async def tokens(self, tenant: str, session_id: str, seqs: Collection[int], *, model: str) -> dict[int, int]:
         """Token counts of single messages by sequence number.

@@ -9,7 +9,7 @@ import asyncpg
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.connections.queries import load
 from purser.context.compression.summaries import Summary
-from purser.context.conversation.conversations import Conversation, Figures, MessageRef
+from purser.context.conversation.conversations import Conversation, Figures, MessageRef, SummaryRef
 from purser.context.postgres.conversation.running_figures import RunningFigures
 from purser.context.tokens.tokenizers import Tokenizer
 from purser.context.windows.excerpts import Within, gap_of, included_seqs
@@ -32,6 +32,11 @@ class Source:
     """The last message to include."""
     tokenizer: Tokenizer
 
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Tenant, session and thread."""
+        return self.tenant, self.session_id, self.thread
+
 
 @dataclass(frozen=True, slots=True)
 class References:
@@ -47,15 +52,15 @@ class References:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What a window can show of a thread, with positions in the thread."""
+    """What a window can show of a thread, with positions in the thread, from 0, instead of sequence numbers."""
 
     conversation: Conversation
-    places: Mapping[int, int]
-    """Position of each included message, from 0, by sequence number."""
-    covered: tuple[int, int] | None = None
-    """Positions of the first and the last message that the summary covers."""
+    seqs: Mapping[int, int]
+    """Sequence number of each included message, by position."""
+    summary: SummaryRef | None = None
+    """The summary, with sequence numbers."""
     omitted: tuple[int, int] | None = None
-    """Positions of the first and the last message of the omitted range."""
+    """First and last sequence number of the omitted range."""
     unread: Figures = field(default_factory=Figures)
     """Sums over all messages that are not included."""
 
@@ -64,17 +69,10 @@ async def read_references(
     own: Connection, source: Source, summary: Summary | None, within: Within | None
 ) -> References:
     """Reads all messages that the summary does not cover, without those that no window has room for."""
-    arguments = (source.tenant, source.session_id, source.thread, source.tokenizer.key, source.upto)
+    arguments = (*source.place, source.tokenizer.key, source.upto)
     first, last, passed = (summary.first_seq, summary.last_seq, summary.passed) if summary else (1, 0, ())
-    if within and (gap := await _gap(own, source, arguments, last, within)):
-        hole = first if summary else gap[0], gap[1]
-        rows = await own.fetch(_SQL["uncovered_refs"], *arguments, *hole, passed)
-        refs = [message_ref(row, 0, passed) for row in rows]
-        gap = gap_of(refs, gap, covered=last, primers=within.primers)
-        if gap and not any(_is_marked_call(row, gap[1], passed) for row in rows):
-            seqs = included_seqs(refs, gap)
-            hole = first if summary else gap[0], gap[1]
-            return References([row for row in rows if row["seq"] in seqs], hole, gap)
+    if within and (found := await _excerpt(own, source, arguments, summary, within)):
+        return found
     if summary:
         rows = await own.fetch(_SQL["uncovered_refs"], *arguments, first, last, passed)
         if not any(_is_marked_call(row, last, passed) for row in rows):
@@ -83,71 +81,110 @@ async def read_references(
     return References(await own.fetch(_SQL["refs"], *arguments))
 
 
-async def place(
-    own: Connection, running: RunningFigures, source: Source, found: Conversation, hole: tuple[int, int]
-) -> Placed:
-    """The positions of all messages of a conversation with a hole, and sums over those that it omits."""
-    first, last = hole
-    inside = [ref.seq for ref in found.messages if first <= ref.seq <= last]
-    before = [ref.seq for ref in found.messages if ref.seq < first]
-    after = [ref.seq for ref in found.messages if ref.seq > last]
-    watermark = found.summary.last_seq if found.summary else 0
-    begun = found.omitted[0] - 1 if found.omitted else last
-    where = source.tenant, source.session_id, source.thread
-    upto = await running.upto(own, *where, source.tokenizer, [*inside, watermark, begun, last])
-    left_out = upto[last] - upto[begun] - Figures.of([ref for ref in found.messages if begun < ref.seq <= last])
-    places = {seq: upto[seq].messages - 1 for seq in inside}
-    places |= {seq: at for at, seq in enumerate(before)}
-    places |= {seq: at for at, seq in enumerate(after, start=upto[last].messages)}
-    covered = (len(before), upto[watermark].messages - 1) if found.summary else None
-    omitted = (upto[begun].messages, upto[last].messages - 1) if found.omitted else None
-    unread = upto[last] - Figures.of([ref for ref in found.messages if ref.seq <= last])
-    return Placed(replace(found, omitted_figures=left_out), places, covered, omitted, unread)
-
-
-def place_all(found: Conversation) -> Placed:
-    """The positions of all messages of a conversation that includes every message."""
-    seqs, summary = [ref.seq for ref in found.messages], found.summary
-    covered = (bisect_left(seqs, summary.first_seq), bisect_right(seqs, summary.last_seq) - 1) if summary else None
-    return Placed(found, {seq: at for at, seq in enumerate(seqs)}, covered)
-
-
-def message_ref(row: asyncpg.Record, tokens: int, passed: Collection[int]) -> MessageRef:
-    """The reference of one row."""
-    passed_over = row["seq"] in passed
-    return MessageRef(
-        row["seq"],
-        row["role"],
-        tokens,
-        tuple(row["call_ids"]),
-        row["tool_call_id"],
-        row["pinned"],
-        passed_over,
-        row["characters"],
-    )
-
-
-async def _gap(
-    own: Connection, source: Source, arguments: tuple[object, ...], covered: int, within: Within
-) -> tuple[int, int] | None:
-    """First and last message after the summary that no window can show, judged by tokens alone."""
+async def _excerpt(
+    own: Connection, source: Source, arguments: tuple[object, ...], summary: Summary | None, within: Within
+) -> References | None:
+    """What a window can show, judged by tokens alone; `None` if a group reaches into what it cannot show."""
+    first, last, passed = (summary.first_seq, summary.last_seq, summary.passed) if summary else (1, 0, ())
     newest = 2 * within.newest + within.tokens // _USUAL_TOKENS
     while True:
-        [row] = await own.fetch(
-            _SQL["excerpt"],
-            *arguments,
-            source.tokenizer.vocabulary,
-            within.tokens,
-            within.primers,
-            within.newest,
-            newest,
-        )
-        head, tail = covered or row["head"], row["tail"]
-        if tail is not None:
-            return (head + 1, tail) if tail > head else None
-        if row["messages"] < newest or row["oldest"] <= covered:
-            return None
+        rows = await own.fetch(
+            _SQL["excerpt"], *arguments, source.tokenizer.vocabulary, within.tokens, within.primers, within.newest,
+            newest, first, last, passed,
+        )  # fmt: skip
+        if rows and rows[0]["tail"] is not None:
+            break
+        if sum(row["seq"] > last for row in rows) < newest:
+            is_whole = summary is None or not any(_is_marked_call(row, last, passed) for row in rows)
+            return References(rows, (first, last) if summary else None) if is_whole else None
         newest *= _MORE
+    begin, end = rows[0]["head"] + 1, rows[0]["tail"]
+    refs = [message_ref(row, 0, passed) for row in rows]
+    gap = gap_of(refs, (begin, end), covered=last, primers=within.primers) if begin <= end else None
+    if gap is None or any(_is_marked_call(row, gap[1], passed) for row in rows):
+        return None
+    seqs = included_seqs(refs, gap)
+    return References([row for row in rows if row["seq"] in seqs], (first if summary else gap[0], gap[1]), gap)
+
+
+async def omitted_figures(own: Connection, running: RunningFigures, source: Source, found: References) -> Figures:
+    """Sums over all messages of the omitted range."""
+    if found.omitted is None:
+        return Figures()
+    begun, last = found.omitted[0] - 1, found.omitted[1]
+    upto = await running.upto(own, *source.place, source.tokenizer, [begun, last])
+    return upto[last] - upto[begun]
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Where the included messages of a thread are in it."""
+
+    places: Mapping[int, int]
+    """Position of each by sequence number."""
+    upto: Mapping[int, Figures] = field(default_factory=dict)
+    """Sums over all messages up to the end of the hole, to the summary's last one and to the one before the omitted
+    range, if there is a hole."""
+
+
+async def positions(
+    own: Connection, running: RunningFigures, source: Source, found: References, summary: Summary | None
+) -> Positions:
+    """The positions of the included messages."""
+    seqs = [row["seq"] for row in found.rows]
+    if found.hole is None:
+        return Positions({seq: at for at, seq in enumerate(seqs)})
+    first, last = found.hole
+    begin, end = bisect_left(seqs, first), bisect_right(seqs, last)
+    ends = [last, *([summary.last_seq] if summary else []), *([found.omitted[0] - 1] if found.omitted else [])]
+    upto = await running.upto(own, *source.place, source.tokenizer, [*seqs[begin:end], *ends])
+    places = {seq: at for at, seq in enumerate(seqs[:begin])}
+    places |= {seq: upto[seq].messages - 1 for seq in seqs[begin:end]}
+    places |= {seq: at for at, seq in enumerate(seqs[end:], start=upto[last].messages)}
+    return Positions(places, upto)
+
+
+def placed(
+    thread: str,
+    found: References,
+    counts: Mapping[int, int],
+    at: Positions,
+    summary: SummaryRef | None = None,
+    passed: Collection[int] = (),
+) -> Placed:
+    """The messages of a thread by position.
+
+    Args:
+        thread: the thread.
+        found: the included messages.
+        counts: their tokens by sequence number.
+        at: their positions.
+        summary: the summary that covers the others, if there is one.
+        passed: messages that it passes over.
+    """
+    seqs, (first, last) = list(at.places), found.hole or (0, 0)
+    refs = tuple(message_ref(row, counts[row["seq"]], passed, at.places[row["seq"]]) for row in found.rows)
+    omitted, figures, unread = None, Figures(), Figures()
+    if found.hole:
+        unread = at.upto[last] - Figures.of(refs[: bisect_right(seqs, last)])
+    if found.omitted:
+        before = at.upto[found.omitted[0] - 1]
+        omitted = (before.messages, at.upto[last].messages - 1)
+        within = refs[bisect_left(seqs, found.omitted[0]) : bisect_right(seqs, last)]
+        figures = at.upto[last] - before - Figures.of(within)
+    covered = None
+    if summary is not None:
+        end = at.upto[summary.last_seq].messages if found.hole else bisect_right(seqs, summary.last_seq)
+        covered = replace(summary, first_seq=bisect_left(seqs, first or summary.first_seq), last_seq=end - 1)
+    by_position = Conversation(thread, refs, covered, omitted=omitted, omitted_figures=figures)
+    return Placed(by_position, {place: seq for seq, place in at.places.items()}, summary, found.omitted, unread)
+
+
+def message_ref(row: asyncpg.Record, tokens: int, passed: Collection[int], place: int | None = None) -> MessageRef:
+    """The reference of one row, by position if `place` is given."""
+    seq, role, _, call_ids, tool_call_id, characters, pinned, *_ = row
+    number = seq if place is None else place
+    return MessageRef(number, role, tokens, tuple(call_ids), tool_call_id, pinned, seq in passed, characters)
 
 
 def _is_marked_call(row: asyncpg.Record, watermark: int, passed: Collection[int]) -> bool:

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import asyncpg
 
@@ -13,18 +14,44 @@ from purser.context.tokens.tokenizers import Tokenizer
 _SQL = load("purser.context.postgres.conversation", "references.sql")
 STEP = 512
 """Sequence numbers between two cached sums."""
+MOST_POINTS = 64
+"""Further sums of a thread that are cached: windows that follow one another ask for the same ones, or later ones."""
 MOST_THREADS = 1_000
 """Threads whose sums are cached."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Cached sums of one thread."""
+
+    steps: list[Figures] = field(default_factory=lambda: [Figures()])
+    """Sums up to every 512th sequence number, from 0."""
+    points: dict[int, Figures] = field(default_factory=dict)
+    """Sums up to other sequence numbers, the oldest first."""
+
+    def known(self, seq: int) -> tuple[int, Figures]:
+        """The newest cached sum up to a sequence number at most."""
+        step = seq - seq % STEP
+        nearest = max((one for one in self.points if step < one <= seq), default=step)
+        return nearest, self.points[nearest] if nearest > step else self.steps[seq // STEP]
+
+    def add(self, seq: int, found: Figures) -> None:
+        """Caches a sum in place of the oldest one."""
+        self.points[seq] = found
+        if len(self.points) > MOST_POINTS:
+            del self.points[next(iter(self.points))]
+
+
 class RunningFigures:
-    """Sums over the messages of threads up to a sequence number; sums at every 512th number are cached.
+    """Sums over the messages of threads up to a sequence number.
+
+    Sums at every 512th number, and those that windows asked for last, are cached.
 
     Messages never change, and appends to a session commit in the order of their numbers, so a cached sum stays right.
     """
 
     def __init__(self) -> None:
-        self._steps: OrderedDict[tuple[str, ...], list[Figures]] = OrderedDict()
+        self._sums: OrderedDict[tuple[str, ...], _Sums] = OrderedDict()
 
     async def upto(
         self,
@@ -43,18 +70,22 @@ class RunningFigures:
         wanted = sorted({0, *seqs})
         place = (tenant, session_id, thread)
         counted = (tokenizer.key, tokenizer.vocabulary, 100 + tokenizer.margin)
-        steps = self._steps.setdefault((*place, tokenizer.key), [Figures()])
-        self._steps.move_to_end((*place, tokenizer.key))
-        if len(self._steps) > MOST_THREADS:
-            self._steps.popitem(last=False)
-        last, top = len(steps) - 1, wanted[-1] // STEP
+        sums = self._sums.setdefault((*place, tokenizer.key), _Sums())
+        self._sums.move_to_end((*place, tokenizer.key))
+        if len(self._sums) > MOST_THREADS:
+            self._sums.popitem(last=False)
+        last, top = len(sums.steps) - 1, wanted[-1] // STEP
         if top > last:
             rows = await own.fetch(_SQL["steps"], *place, *counted, last * STEP, top * STEP, STEP)
-            _extend(steps, last, top, {row["step"]: _figures(row) for row in rows})
-        rest = [seq for seq in wanted if seq % STEP]
-        rows = await own.fetch(_SQL["rest"], *place, *counted, rest, [seq - seq % STEP for seq in rest]) if rest else []
-        since = {row["upto"]: _figures(row) for row in rows}
-        return {seq: steps[seq // STEP] + since.get(seq, Figures()) for seq in wanted}
+            _extend(sums.steps, last, top, {row["step"]: _figures(row) for row in rows})
+        known = {seq: sums.known(seq) for seq in wanted}
+        rest = {seq: since for seq, (since, _) in known.items() if since < seq}
+        rows = await own.fetch(_SQL["rest"], *place, *counted, list(rest), list(rest.values())) if rest else []
+        added = {row["upto"]: _figures(row) for row in rows}
+        found = {seq: figures + added[seq] if seq in added else figures for seq, (_, figures) in known.items()}
+        for seq in rest:
+            sums.add(seq, found[seq])
+        return found
 
 
 def _extend(steps: list[Figures], last: int, top: int, added: dict[int, Figures]) -> None:

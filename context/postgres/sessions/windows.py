@@ -2,19 +2,18 @@
 
 import asyncio
 from collections.abc import Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from purser.budget.postgres.connections.pools import Pool
 from purser.context.compression.extraction import extract
 from purser.context.compression.summaries import summary_message
-from purser.context.conversation.conversations import Conversation, MessageRef
 from purser.context.conversation.messages import Message
 from purser.context.errors import WindowTooSmall
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.counts import in_background
 from purser.context.postgres.conversation.placeholders import Placeholders
-from purser.context.postgres.conversation.references import Placed
 from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.postgres.memory.memory import Memory
 from purser.context.postgres.sessions.preferences import PersonalSettings
@@ -149,18 +148,13 @@ class SessionWindows:
             InvalidSettings: there is no such strategy or preset.
         """
         frame = await self._frame(tenant, session_id, request, thread)
-        found = await self._built(frame, frame.builder, request.budget)
-        if not STRATEGIES[found.window.strategy].retrieves:
-            return found
-        memory = await self._retrieved(tenant, session_id, request, found)
-        if memory is None:
-            return found
-        try:
-            again = await self._built(frame, replace(frame.builder, memory=memory), request.budget)
-        except WindowTooSmall:
-            return found
-        # A stored summary takes precedence over memory.
-        return found if again.window.version < found.window.version else again
+        found = await self._cut(frame, frame.builder, request.budget)
+        if STRATEGIES[found.cutter.rule.name].retrieves and (memory := await self._retrieved(frame, found)):
+            with suppress(WindowTooSmall):
+                again = await self._cut(frame, replace(frame.builder, memory=memory), request.budget)
+                # A stored summary takes precedence over memory.
+                found = found if again.shows_stored < found.shows_stored else again
+        return await self._shown(frame, found)
 
     async def _frame(self, tenant: str, session_id: str, request: WindowRequest, thread: str) -> _Frame:
         personal, latest = await asyncio.gather(
@@ -178,16 +172,14 @@ class SessionWindows:
             within=_within(request.budget, name, parameters, extracts=summarize is not None),
             summary=latest if request.summarizes else None,
         )  # fmt: skip
-        conversation = _by_place(placed, keeps_first_request=parameters.keeps_first_request)
-        summary, stored, texts = placed.conversation.summary, None, dict[int, Message]()
-        if summary is not None and conversation.summary is not None:
-            versions = await self._summaries.texts(tenant, session_id, {thread: summary.version})
+        conversation = replace(placed.conversation, keeps_first_request=parameters.keeps_first_request)
+        summary, stored, texts = placed.summary, None, dict[int, Message]()
+        if latest is not None and summary is not None and conversation.summary is not None:
             header = parameters.summary_header
-            stored = summary_message(summary.first_seq, summary.last_seq, versions[thread], header)
+            stored = summary_message(summary.first_seq, summary.last_seq, latest.text, header)
             if header is not None:
                 tokens = count_message(stored.to_openai(), request.model).tokens
                 conversation = replace(conversation, summary=replace(conversation.summary, tokens=tokens))
-        seqs = {place: seq for seq, place in placed.places.items()}
         builder = WindowBuilder(
             conversation=conversation,
             texts=texts,
@@ -201,32 +193,35 @@ class SessionWindows:
             summarize=summarize,
             redact=None,
             stored=stored,
-            seqs=seqs,
+            seqs=placed.seqs,
             unread=placed.unread,
             extract_tokens=LONG_EXTRACT_TOKENS if placed.omitted else EXTRACT_TOKENS,
             extracts=self._extracts,
             place=(tenant, session_id, thread, str(summary.version if summary else 0)),
         )
-        return _Frame(tenant, session_id, builder, texts, seqs, placed.conversation.omitted)
+        return _Frame(tenant, session_id, builder, texts, placed.seqs, placed.omitted)
 
-    async def _built(self, frame: _Frame, builder: WindowBuilder, budget: int) -> SessionWindow:
-        """Cuts by reference, and reads the texts that the window and its extract need."""
-        found: Cut | None = None
-        # Without texts nothing is counted or extracted: it takes as long as a switch of threads.
-        inline = len(builder.conversation.messages) <= INLINE_MESSAGES and not frame.texts
-        while found is None:
+    async def _cut(self, frame: _Frame, builder: WindowBuilder, budget: int) -> Cut:
+        """Cuts by reference, and reads the texts that an extract or a clipped message needs."""
+        if len(builder.conversation.messages) <= INLINE_MESSAGES:
+            # Without texts nothing is extracted or clipped: it takes as long as a switch of threads.
+            with suppress(TextsMissing):
+                return cut(replace(builder, texts={}, redact=None), budget)
+        while True:
             try:
-                found = cut(builder, budget) if inline else await in_background(cut, builder, budget)
+                return await in_background(cut, builder, budget)
             except TextsMissing as missing:
-                inline = False
                 await self._read(frame, missing.places)
                 if builder.redact is None:
                     redact = await self._placeholders.preview(frame.tenant, frame.session_id)
                     builder = replace(builder, redact=redact)
+
+    async def _shown(self, frame: _Frame, found: Cut) -> SessionWindow:
+        """Reads the texts of a window and renders it."""
         await self._read(frame, [ref.seq for ref in found.verbatim])
         # Trimmed messages take precedence over whole ones.
-        shown = replace(found.builder, texts={**frame.texts, **found.builder.texts})
-        window = window_of(replace(found, builder=shown))
+        builder = replace(found.builder, texts={**frame.texts, **found.builder.texts})
+        window = window_of(replace(found, builder=builder))
         return SessionWindow(window, frame.seqs, frame.omitted, (builder.personal, builder.memory))
 
     async def _read(self, frame: _Frame, places: Iterable[int]) -> None:
@@ -235,20 +230,24 @@ class SessionWindows:
             read = await self._conversations.texts(frame.tenant, frame.session_id, list(missing))
             frame.texts.update({missing[seq]: message for seq, message in read.items()})
 
-    async def _retrieved(
-        self, tenant: str, session_id: str, request: WindowRequest, found: SessionWindow
-    ) -> Message | None:
+    async def _retrieved(self, frame: _Frame, found: Cut) -> Message | None:
         """The message with what memory finds for the newest user message, without what the window already shows."""
-        own = [one for one, place in zip(found.window.messages, found.window.indexes, strict=True) if place is not None]
-        query = next((one.text for one in reversed(own) if one.role == "user"), "")
-        user_id = (await self._sessions.get(tenant, session_id)).user_id if self._across_sessions else None
-        shown = {seq for seq in found.shown if seq is not None}
-        remembered = await self._memory.search(
-            tenant, session_id, query, limit=MOST_FOUND, exclude_seqs=shown, user_id=user_id
+        verbatim, model = found.verbatim, frame.builder.model
+        newest = [ref.seq for ref in verbatim if ref.role == "user"][-1:]
+        await self._read(frame, newest)
+        query = "".join(frame.texts[place].text for place in newest)
+        user_id = (await self._sessions.get(frame.tenant, frame.session_id)).user_id if self._across_sessions else None
+        shown = {frame.seqs[ref.seq] for ref in verbatim}
+        remembered, _ = await asyncio.gather(
+            self._memory.search(
+                frame.tenant, frame.session_id, query, limit=MOST_FOUND, exclude_seqs=shown, user_id=user_id
+            ),
+            # Nearly all of these are shown beside what memory finds.
+            self._read(frame, [ref.seq for ref in verbatim]),
         )
-        most_tokens = most_memory(self._memory_tokens, found.window.tokens)
+        most_tokens = most_memory(self._memory_tokens, found.tokens)
         return await asyncio.to_thread(
-            memory_message, remembered.found, (), most_tokens, lambda text: count_text(text, request.model).tokens
+            memory_message, remembered.found, (), most_tokens, lambda text: count_text(text, model).tokens
         )
 
 
@@ -268,18 +267,3 @@ def _within(budget: int, name: StrategyName, parameters: StrategySettings, *, ex
     recents = (parameters.recents_count or 0) + parameters.batch_count
     primers = parameters.primers_count if STRATEGIES[name].primers else 0
     return Within(max(budget, tokens), primers, max(NEWEST, recents + NEWEST - LONG))
-
-
-def _by_place(placed: Placed, *, keeps_first_request: bool) -> Conversation:
-    """The conversation with positions instead of sequence numbers."""
-    found, summary = placed.conversation, placed.conversation.summary
-    if summary is not None and placed.covered is not None:
-        summary = replace(summary, first_seq=placed.covered[0], last_seq=placed.covered[1])
-    places = placed.places
-    refs = tuple(
-        MessageRef(places[ref.seq], ref.role, ref.tokens, ref.call_ids, ref.tool_call_id, ref.pinned, ref.passed_over)
-        for ref in found.messages
-    )
-    return replace(
-        found, messages=refs, summary=summary, omitted=placed.omitted, keeps_first_request=keeps_first_request
-    )

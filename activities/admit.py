@@ -1,13 +1,11 @@
 """The activity `admit`: asks the gate for the hold of one turn."""
 
 from dataclasses import dataclass
-from datetime import timedelta
 
 from temporalio import activity
-from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from purser.activities.calls.admission import Admission
-from purser.budget.gate import Verdict
+from purser.activities.calls.waits import raise_to_wait
 from purser.workflows.contract import ActivityName, AdmitInput, AdmitResult
 
 
@@ -26,11 +24,5 @@ class Admit:
         if activity.info().is_local:
             return await self.at_once.admit(request)
         answer = await self.in_time.admit(request)
-        if answer.verdict == Verdict.WAIT and answer.short is not None:
-            raise ApplicationError(
-                "open holds of others are in the way",
-                type="BudgetWait",
-                next_retry_delay=timedelta(milliseconds=answer.short.retry_after_ms),
-                category=ApplicationErrorCategory.BENIGN,
-            )
+        raise_to_wait(answer)
         return answer

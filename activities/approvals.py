@@ -15,7 +15,6 @@ from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.scopes import Path, Scope
 from purser.workflows.contract import (
     ActivityName,
-    AgentRef,
     ApprovalDecision,
     ApprovalInput,
     ApprovalTicket,
@@ -43,8 +42,8 @@ class CallToApprove:
     """Whether that key may act for others, so that `submitter` is trusted."""
 
 
-CallOf = Callable[[AgentRef, str], Awaitable[CallToApprove]]
-"""Finds the stored call of an agent under a key."""
+CallOf = Callable[[ApprovalInput], Awaitable[CallToApprove]]
+"""Finds the call of a model or a tool that waits."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class ApprovalActivities:
     @activity.defn(name=ActivityName.REQUEST_APPROVAL)
     async def request_approval(self, request: ApprovalInput) -> ApprovalTicket:
         """Opens the approval request of the short scope, or joins the pending one."""
-        call = await self.call_of(request.agent, request.key)
+        call = await self.call_of(request)
         ticket = await self.approvals.request(
             request.agent.tenant,
             key=request.key,

@@ -1,4 +1,4 @@
-"""The activity `close_agent`: stores an agent's outcome, closes its keys and withdraws its approval request."""
+"""The activity `close_agent`: stores an agent's outcome, closes its keys and withdraws its approval requests."""
 
 from dataclasses import dataclass
 
@@ -26,9 +26,9 @@ class CloseAgent:
         Its keys are closed first: from then on a delayed `admit` cannot hold.
         """
         tenant = closing.agent.tenant
-        for key in filter(None, (closing.key, closing.compression_key, closing.last_key)):
+        for key in filter(None, (closing.key, closing.compression_key, closing.last_key, *closing.tool_keys)):
             await self.ledger.release(tenant, key=key)
-        if closing.key:
-            await self.approvals.withdraw(tenant, closing.key)
+        for key in filter(None, (closing.key, *closing.tool_keys)):
+            await self.approvals.withdraw(tenant, key)
         await self.agents.close(closing.agent, closing.outcome)
         await self.ledger.end_scopes(tenant, [agent_scope(closing.agent.task_id, closing.agent.agent_id)])

@@ -17,6 +17,7 @@ from purser.workflows.contract import (
     Message,
     WorkflowName,
 )
+from purser.workflows.gate import Gate
 from purser.workflows.inbox import AgentInbox
 from purser.workflows.outcome import BUDGET
 from purser.workflows.steps import failure_type, run_activity, shielded
@@ -32,7 +33,9 @@ class AgentRun:
     def __init__(self, start: AgentRunInput) -> None:
         self._start = start
         self._inbox = AgentInbox(start.agent, paused=start.paused)
-        self._turn = Turn(start, start.turn, self._inbox)
+        self._gate = Gate(start, self._inbox)
+        self._turn = Turn(start, start.turn, self._inbox, self._gate)
+        self._paid: tuple[str, ...] = ()
         self._replies = start.turn - 1
 
     @workflow.run
@@ -77,7 +80,9 @@ class AgentRun:
                 return self._outcome(AgentStatus.COMPLETED, "answered")
             if self._turn.number >= self._start.max_turns:
                 return self._outcome(AgentStatus.COMPLETED, "max_turns")
-            await run_tools(reply.tools)
+            self._paid = tuple(call.key for call in reply.tools if call.nano_usd)
+            await run_tools(reply.tools, self._gate)
+            self._paid = ()
             self._next_turn()
 
     async def _conclude(self, ended: AgentEnded) -> AgentOutcome:
@@ -92,11 +97,16 @@ class AgentRun:
         taken = number - self._start.turn
         if workflow.info().is_continue_as_new_suggested() or taken >= self._start.turns_per_run:
             workflow.continue_as_new(replace(self._start, turn=number, paused=self._inbox.paused))
-        self._turn = Turn(self._start, number, self._inbox)
+        self._turn = Turn(self._start, number, self._inbox, self._gate)
 
     async def _close(self, outcome: AgentOutcome) -> None:
         closing = AgentClosing(
-            self._start.agent, outcome, self._turn.key, self._turn.compression_key, self._turn.last_key
+            self._start.agent,
+            outcome,
+            self._turn.key,
+            self._turn.compression_key,
+            self._turn.last_key,
+            self._paid,
         )
         await run_activity(ActivityName.CLOSE_AGENT, closing, type(None), options.RECORD)
 

@@ -288,11 +288,23 @@ class ToolCall:
 
 
 @dataclass(frozen=True)
-class ToolHold:
-    """The hold of a paid tool call; the result of `hold_tool`."""
+class ToolAsk:
+    """Asks for the hold of a paid tool call; the input of `hold_tool`."""
 
-    hold_id: str
-    """Empty if the budget has no room."""
+    call: ToolCall
+    patient: bool = True
+    """False once the caller has waited `max_wait`."""
+
+
+@dataclass(frozen=True)
+class ToolHold:
+    """The answer to a paid tool call; the result of `hold_tool`."""
+
+    verdict: str
+    """A `budget.Verdict`."""
+    hold_id: str = ""
+    delay_ms: int = 0
+    short: Shortage | None = None
 
 
 @dataclass(frozen=True)
@@ -414,7 +426,7 @@ class StatusUpdate:
 
 @dataclass(frozen=True)
 class AgentClosing:
-    """Ends an agent: stores its outcome, closes its key, withdraws its approval request."""
+    """Ends an agent: stores its outcome, closes its keys, withdraws its approval requests."""
 
     agent: AgentRef
     outcome: AgentOutcome
@@ -424,6 +436,8 @@ class AgentClosing:
     """The key of the last compression that may still be open; empty: none."""
     last_key: str = ""
     """The key of the agent's last call; empty: it made none."""
+    tool_keys: tuple[str, ...] = ()
+    """The keys of paid tool calls that may still be open or wait for an approval."""
 
 
 @dataclass(frozen=True)
@@ -443,6 +457,8 @@ class ApprovalInput:
     scope: str
     workflow_id: str
     """Workflow to wake when the request is decided."""
+    tool: ToolCall | None = None
+    """The call of a paid tool that waits; `None`: a call of the model."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Runs the tool calls of a reply in parallel. Arguments and results are references; a failure becomes a result too.
 
-The price of a paid tool is held before it runs and settled after it, once, however often the tool is retried.
+The price of a paid tool is held before it runs and settled after it, once, however often the tool is retried. Its hold
+waits, asks and is delayed like that of a model call. Without a hold the tool does not run, and the model goes on.
 """
 
 import asyncio
@@ -22,42 +23,51 @@ from purser.workflows.contract import (
     ToolHold,
     ToolResult,
 )
+from purser.workflows.gate import Gate
 from purser.workflows.steps import cancellable, failure_type, run_activity, shielded, step
 
 MAX_TOOL_NANO_USD = 10**15
 """A higher cost is not believed: the call is charged its declared price."""
 
 
-async def run_tools(calls: Sequence[ToolCall]) -> None:
-    """Runs the tool calls of one reply and waits for all of them."""
-    await cancellable(asyncio.gather(*map(_run_tool, calls)))
+async def run_tools(calls: Sequence[ToolCall], gate: Gate) -> None:
+    """Runs the tool calls of one reply and waits for all of them.
+
+    If it is cancelled, holds of paid calls that ran may still be open, and the agent closes their keys.
+    """
+    await cancellable(asyncio.gather(*(_run_tool(call, gate) for call in calls)))
 
 
-async def _run_tool(call: ToolCall) -> None:
+async def _run_tool(call: ToolCall, gate: Gate) -> None:
     if not call.activity:
         await _failed(call, "unknown_tool")
     elif call.nano_usd:
-        await _run_paid(call)
+        await _run_paid(call, gate)
     else:
         await _call(call)
 
 
-async def _run_paid(call: ToolCall) -> None:
+async def _run_paid(call: ToolCall, gate: Gate) -> None:
+    held = await gate.hold_tool(call)
+    if not held.hold_id:
+        await _failed(call, "budget")
+        return
     try:
-        held = await step(ActivityName.HOLD_TOOL, call, ToolHold, options.RECORD)
-        if not held.hold_id:
-            await _failed(call, "budget")
-            return
-        nano_usd = await _call(call)
+        await gate.sleep_out(held.delay_ms)
     except asyncio.CancelledError:
-        await shielded(_release(call))
+        await shielded(_settle(call, held, 0))
         raise
+    nano_usd = await _call(call)
     if nano_usd is None:
         # A call that failed may have cost something: it is charged its declared price.
         await cancellable(_release(call))
-        return
+    else:
+        await shielded(_settle(call, held, nano_usd))
+
+
+async def _settle(call: ToolCall, held: ToolHold, nano_usd: int) -> None:
     cost = SettleInput(call.tenant, held.hold_id, attempt=1, nano_usd=nano_usd)
-    await shielded(run_activity(ActivityName.SETTLE, cost, SettleResult, options.RECORD))
+    await run_activity(ActivityName.SETTLE, cost, SettleResult, options.RECORD)
 
 
 async def _release(call: ToolCall) -> None:

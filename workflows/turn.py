@@ -7,25 +7,19 @@ A step that cannot continue ends the agent by raising `AgentEnded`.
 """
 
 import uuid
-from collections.abc import Awaitable
-from dataclasses import replace
-from datetime import timedelta
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, FailureError, RetryState, WorkflowAlreadyStartedError
-from temporalio.workflow import ActivityConfig, ChildWorkflowCancellationType, ParentClosePolicy
+from temporalio.exceptions import ActivityError, WorkflowAlreadyStartedError
+from temporalio.workflow import ChildWorkflowCancellationType, ParentClosePolicy
 
 from purser.budget.gate import Verdict
 from purser.workflows import options
 from purser.workflows.contract import (
-    MAX_JITTER,
     ActivityName,
     AdmitInput,
     AdmitResult,
     AgentRunInput,
     AgentStatus,
-    ApprovalInput,
-    ApprovalTicket,
     CallInput,
     CallResult,
     CallStatus,
@@ -33,10 +27,10 @@ from purser.workflows.contract import (
     CompressResult,
     CompressSessionInput,
     Plan,
-    Shortage,
     Trigger,
     WorkflowName,
 )
+from purser.workflows.gate import Gate
 from purser.workflows.inbox import AgentInbox
 from purser.workflows.steps import cancellable, step
 
@@ -58,11 +52,12 @@ class AgentEnded(Exception):
 class Turn:
     """One turn of an agent and the keys of its holds."""
 
-    def __init__(self, run: AgentRunInput, number: int, inbox: AgentInbox) -> None:
+    def __init__(self, run: AgentRunInput, number: int, inbox: AgentInbox, gate: Gate) -> None:
         self._run = run
         self._agent = run.agent
         self.number = number
         self._inbox = inbox
+        self._gate = gate
         self._admission = 1
         self._compressed = False
         self._concludes = False
@@ -94,7 +89,7 @@ class Turn:
         """
         while True:
             admitted = await self._admit()
-            await self._sleep_before_call(admitted.delay_ms)
+            await self._gate.sleep_out(admitted.delay_ms)
             call = CallInput(self._agent, self.key, admitted.hold_id, self.number)
             reply = await step(ActivityName.CALL_MODEL, call, CallResult, options.CALL_MODEL)
             match reply.status:
@@ -114,7 +109,7 @@ class Turn:
         self._concludes = True
         last = AdmitInput(self._agent, self.last_key, self.number, may_compress=False, last=True)
         try:
-            admitted = await self._ask_gate(last)
+            admitted = await self._gate.admit_unapproved(last)
             if not Verdict(admitted.verdict).admits:
                 return False
             call = CallInput(self._agent, self.last_key, admitted.hold_id, self.number)
@@ -126,43 +121,15 @@ class Turn:
 
     async def _admit(self) -> AdmitResult:
         while True:
-            await self._inbox.wait_while_paused()
             request = AdmitInput(self._agent, self.key, self.number, may_compress=not self._compressed)
-            answer = await self._ask_gate(request)
+            answer = await self._gate.admit(request)
             if answer.plan is Plan.COMPRESS:
                 await self._compress(answer)
                 continue
-            verdict, short = Verdict(answer.verdict), answer.short
-            if verdict.admits or short is None:
-                await self._start_compression(answer)
-                return answer
-            if verdict is not Verdict.ASK:
+            if (short := answer.short) is not None:
                 raise AgentEnded(AgentStatus.REFUSED, short.reason, short.scope, may_conclude=answer.may_conclude)
-            await self._request_approval(short, may_conclude=answer.may_conclude)
-
-    async def _ask_gate(self, request: AdmitInput) -> AdmitResult:
-        """Returns the gate's verdict, after any wait for open holds of others."""
-        answer = await self._ask_gate_locally(request)
-        if answer is not None and answer.verdict != Verdict.WAIT:
+            await self._start_compression(answer)
             return answer
-        # The retries of an activity leave no trace in history.
-        longest = timedelta(seconds=self._run.max_wait_s)
-        patient = ActivityConfig(**options.ADMIT, schedule_to_close_timeout=longest)
-        try:
-            return await step(ActivityName.ADMIT, request, AdmitResult, patient)
-        except ActivityError as error:
-            if error.retry_state is not RetryState.TIMEOUT:
-                raise
-        return await step(ActivityName.ADMIT, replace(request, patient=False), AdmitResult, options.ADMIT)
-
-    async def _ask_gate_locally(self, request: AdmitInput) -> AdmitResult | None:
-        admitting: Awaitable[AdmitResult] = workflow.execute_local_activity(
-            ActivityName.ADMIT, request, result_type=AdmitResult, **options.ADMIT_LOCALLY
-        )
-        try:
-            return await cancellable(admitting)
-        except FailureError:  # a local activity's failure is not wrapped in an ActivityError
-            return None
 
     async def _compress(self, advice: AdmitResult) -> None:
         """Compresses once a turn; a failure leaves the old summary and does not fail the turn."""
@@ -210,19 +177,6 @@ class Turn:
             await cancellable(starting)
         except WorkflowAlreadyStartedError:
             workflow.logger.info("the conversation is already being compressed")
-
-    async def _request_approval(self, short: Shortage, *, may_conclude: bool) -> None:
-        """Requests an approval to extend the short scope. The gate applies a grant like any other limit."""
-        request = ApprovalInput(self._agent, self.key, short.scope, workflow.info().workflow_id)
-        ticket = await step(ActivityName.REQUEST_APPROVAL, request, ApprovalTicket, options.RECORD)
-        state = ticket.state if ticket.state != "pending" else await self._inbox.decision(ticket)
-        if state in ("denied", "expired"):
-            raise AgentEnded(AgentStatus.REFUSED, state, short.scope, may_conclude=may_conclude)
-
-    async def _sleep_before_call(self, delay_ms: int) -> None:
-        if delay_ms > 0:
-            factor = 1 + MAX_JITTER * workflow.random().random()
-            await cancellable(workflow.sleep(timedelta(milliseconds=delay_ms * factor), summary="backpressure"))
 
     def _key_for(self, use: str) -> str:
         run_id = workflow.info().run_id

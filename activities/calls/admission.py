@@ -11,9 +11,10 @@ from decimal import Decimal
 from functools import partial
 
 from purser.activities.calls.closing import CONCLUDE, closing_of
-from purser.activities.calls.ladder import NO_STEPS, CallLadder, Climb, StepReached
+from purser.activities.calls.ladder import CallLadder
 from purser.activities.calls.room import CallRoom
 from purser.activities.calls.shortages import shortage_of
+from purser.activities.calls.waits import outlast_delay
 from purser.activities.calls.window_extras import WindowExtras
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.activities.postgres.agents import Agents
@@ -21,6 +22,7 @@ from purser.activities.postgres.calls import Call, Calls
 from purser.activities.postgres.outputs import Outputs
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.agent_context import AgentContext, AgentContexts
+from purser.budget.climbs import NO_STEPS, Climb, StepReached
 from purser.budget.gate import Amount, GateAnswer, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest
 from purser.budget.learned_holds import output_to_hold
@@ -39,7 +41,7 @@ from purser.context.tokens.calibration import is_calibrated
 from purser.context.windows import plan_window
 from purser.context.windows.excerpts import Within
 from purser.context.windows.plans import WindowPlan
-from purser.workflows.contract import MAX_JITTER, AdmitInput, AdmitResult, Plan
+from purser.workflows.contract import AdmitInput, AdmitResult, Plan
 
 
 def ignore_step(kind: str, step: int) -> None:
@@ -232,7 +234,7 @@ class Admission:
         if new:
             self._count(call)
         self.on_verdict(answer.gate)
-        await self._outlast_delay(tenant, answer)
+        await outlast_delay(self.ledger, tenant, answer, self.settings.lease_ms)
         if answer.gate.verdict in (Verdict.ASK, Verdict.REFUSE):
             await self._remember_refusal(call, answer.gate)
         return _result(answer, call)
@@ -247,12 +249,6 @@ class Admission:
         scope = gate.decisive.scope
         period_end = await self.room.policies.room_returns(call.agent.tenant, scope, call.ask, call.agent.task_id)
         await self.calls.refused(call, Refusal.of(gate, call.ask, period_end))
-
-    async def _outlast_delay(self, tenant: str, answer: HoldAnswer) -> None:
-        """Extends the lease so that it covers the sleep before the call."""
-        delay_ms = round(answer.gate.delay_ms * (1 + MAX_JITTER))
-        if answer.hold_id is not None and delay_ms > self.settings.lease_ms // 4:
-            await self.ledger.extend(tenant, answer.hold_id, lease_ms=delay_ms + self.settings.lease_ms)
 
 
 def _with_header(conversation: Conversation, tokens: int) -> Conversation:

@@ -79,8 +79,8 @@ class Attempts:
             raise NotStarted(answer.gate, answer.amount)
         return Attempt(tenant, model, hold_id, answer.attempt, asked, answer.amount, cap)
 
-    def report(self, attempt: Attempt, usage: Usage) -> Report:
-        """Returns the usage of an attempt with its cost.
+    def report(self, attempt: Attempt, usage: Usage, provider_request_id: str = "") -> Report:
+        """Returns the usage of an attempt with its cost, and the provider's own id of the request if it sent one.
 
         Usage above what any call can use is not believed: the call is charged its estimate, and its reply is stored.
         """
@@ -90,7 +90,7 @@ class Attempts:
         report = charge(self.prices, attempt.model, usage, attempt.asked.nano_usd)
         if (outcome := outcome_of(report)) is not None:
             self.on_unpriced(outcome)
-        return report
+        return replace(report, provider_request_id=provider_request_id)
 
     async def settle(
         self, attempt: Attempt, report: Report, connection: Connection | None = None, *, keep_open: bool = False

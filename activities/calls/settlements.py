@@ -56,14 +56,14 @@ class Settlements:
                 )  # fmt: skip
                 capped = partial.was_cut or (at_cap and attempt.cap < agent_context.output_cap)
                 await self.calls.replied(call, seq, usage, capped=capped, connection=own)
-            await self._charge(attempt, usage, own)
+            await self._charge(attempt, usage, own, partial)
             if stored is None:
                 output = output_seen(usage, call.output_cap, streamed=partial.streamed, capped=at_cap)
                 await self.outputs.add(call.agent.tenant, call.agent.agent_id, call.model, output, own)
             return stored or (seq, usage)
 
         seq, replied = await self._written(step)
-        self.metrics.calls.estimated(call.model, attempt.held.tokens, usage.total)
+        self.metrics.calls.hold_used(call.model, attempt.held.tokens, usage.total)
         await self._compare(call, usage)
         return await self.repeated(agent_context, call, seq, replied)
 
@@ -76,7 +76,7 @@ class Settlements:
     async def cut_off(self, call: Call, attempt: Attempt, partial: PartialReply, *, keep_open: bool) -> None:
         """Charges the tokens that a cancelled request has produced; nothing if it was never sent."""
         usage = await partial.charge_async(call.prompt_tokens, call.model) if partial.sent else Usage()
-        await self._written(lambda own: self._charge(attempt, usage, own, keep_open=keep_open))
+        await self._written(lambda own: self._charge(attempt, usage, own, partial, keep_open=keep_open))
 
     async def nothing(self, attempt: Attempt) -> None:
         """Settles a request that certainly cost nothing; the hold remains open for the next one."""
@@ -91,13 +91,25 @@ class Settlements:
         await self._written(lambda own: self.calls.rejected(call, reason, own))
         return CallResult(CallStatus.REJECTED, reason=reason)
 
-    async def _charge(self, attempt: Attempt, usage: Usage, own: Connection, *, keep_open: bool = False) -> None:
-        await self.attempts.settle(attempt, self.attempts.report(attempt, usage), own, keep_open=keep_open)
+    async def _charge(
+        self,
+        attempt: Attempt,
+        usage: Usage,
+        own: Connection,
+        partial: PartialReply | None = None,
+        *,
+        keep_open: bool = False,
+    ) -> None:
+        report = self.attempts.report(attempt, usage, partial.provider_request_id if partial else "")
+        await self.attempts.settle(attempt, report, own, keep_open=keep_open)
 
     async def _compare(self, call: Call, usage: Usage) -> None:
-        """Calibrates the token count by the reported usage. A lost report does no harm."""
+        """Compares what was estimated with the reported usage, and calibrates by it. A lost report does no harm."""
         if usage.estimated or not usage.split_known:
             return
+        self.metrics.calls.estimated(call.model, "prompt", call.prompt_tokens, usage.prompt)
+        if call.learned_output is not None:
+            self.metrics.calls.estimated(call.model, "output", call.learned_output, usage.output)
         counted = call.plan.prompt_tokens
         self.metrics.counted(tokenizer_of(call.model).encoding, counted, usage.prompt)
         with suppress(BudgetError):

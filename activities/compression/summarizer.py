@@ -139,11 +139,12 @@ class Summarizer:
                 await self._provider.complete(request, partial)
         except asyncio.CancelledError:
             usage = await partial.charge_async(prompt_tokens, self.model) if partial.sent else Usage()
-            await uncancelled(attempts.settle(attempt, attempts.report(attempt, usage)))
+            await uncancelled(attempts.settle(attempt, attempts.report(attempt, usage, partial.provider_request_id)))
             raise
         except (ProviderError, TimeoutError) as failure:
             if not partial.complete:
                 await uncancelled(attempts.failed(attempt, failure, partial.usage))
                 return NotWritten.TIMEOUT if isinstance(failure, TimeoutError) else NotWritten.NO_REPLY
-        report = attempts.report(attempt, await partial.charge_async(prompt_tokens, self.model))
+        usage = await partial.charge_async(prompt_tokens, self.model)
+        report = attempts.report(attempt, usage, partial.provider_request_id)
         return WrittenSummary(partial.message().text, partial.finish_reason != "length", attempt, report)

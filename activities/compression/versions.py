@@ -239,23 +239,25 @@ async def _merged(run: CompressionRun, writer: Writer) -> _Written:
 
 
 async def _selected(run: CompressionRun, writer: Writer) -> _Written:
-    """Selects the newest layer anew from all its messages; what an older layer says is shortened to its share.
+    """Selects the newest layer anew from all its messages, together with what is left of the older layer.
 
-    Once the newest layer covers `MOST_ORIGINALS` messages, it joins the older one, and the next begins.
+    Once the newest layer covers `MOST_ORIGINALS` messages, it joins the older one, and the next begins. Each layer gets
+    what its units win, and at least half its share by number of messages.
     """
     parts = run.last.parts if run.last else ()
     closes = bool(parts) and len(run.input.originals) > MOST_ORIGINALS
     new = run.leaf(LayerPlan(), "")
     older = parts if closes else parts[:-1]
     leaf = covering(Level.LEAF, (*parts[-1:], new), "") if parts and not closes else new
-    source = SummarySource("", run.input.passages if closes else run.input.originals)
     if not older:
+        source = SummarySource("", run.input.originals)
         newest = await writer.write(source, run.room - run.extract_facts_room - _SEAM)
         return [replace(leaf, text=newest.text)], source, newest
     before = covering(Level.SESSION, older, "")
     room = run.room - run.extract_facts_room - run.count(compose([before, leaf])) - 2 * _SEAM
     share = room * before.messages // (before.messages + leaf.messages)
-    texts = [layer.text for layer in parts[:-1]]
-    old = await writer.write(SummarySource("\n".join(filter(None, texts)), run.input.earlier if closes else ()), share)
-    newest = await writer.write(source, room - run.count(old.text))
-    return [replace(before, text=old.text), replace(leaf, text=newest.text)], source, newest
+    earlier = run.input.earlier if closes else ()
+    lines = "\n".join(filter(None, (layer.text for layer in parts[:-1])))
+    source = SummarySource(lines, (*earlier, *run.input.passages) if closes else run.input.originals)
+    old, newest = await writer.extract_layers(source, len(earlier), room, (share // 2, (room - share) // 2))
+    return [replace(before, text=old), replace(leaf, text=newest.text)], source, newest

@@ -13,7 +13,7 @@ from temporalio import activity
 from purser.activities.compression.summarizer import NotWritten, Summarizer, WrittenSummary
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.scopes import Path
-from purser.context.compression.extraction import extract
+from purser.context.compression.extraction import extract, extract_layers
 from purser.context.compression.fidelity import BAR, fidelity
 from purser.context.compression.requests import KeepRules, SummarySource, chunks, fault, summary_request
 from purser.context.conversation.quoting import quoted
@@ -103,6 +103,14 @@ class Writer:
                 return text
             activity.logger.warning("the model's text is not usable as a summary: %s", self.fault)
         return await asyncio.to_thread(self._extracted, source, most_tokens)
+
+    async def extract_layers(
+        self, source: SummarySource, older: int, most_tokens: int, least: tuple[int, int]
+    ) -> tuple[str, SummaryText]:
+        """Extracts two layers at once, as `purser.context.compression.extraction.extract_layers`."""
+        old, new = await asyncio.to_thread(extract_layers, source, older, most_tokens, least, self._count)
+        score = await asyncio.to_thread(_score, SummarySource("", source.passages[older:]), new)
+        return old, SummaryText(new, score)
 
     async def settle(self, connection: Connection | None = None) -> None:
         """Settles the last reply if it is still pending; joins the transaction of `connection`."""

@@ -22,6 +22,8 @@ from purser.activities.models.routes import Route
 
 _OWN_HEADERS = {"host", "accept", "connection", "content-type", "content-length", "user-agent"}
 """Headers that an `api_base` receives, in addition to its key and the id of the request."""
+MAX_REQUEST_ID = 200
+"""Characters of the longest id of a request that is kept."""
 _BIG_BODY = 64 * 1024
 """Bytes above which JSON is parsed off the event loop."""
 
@@ -112,6 +114,8 @@ class ProviderTransport(httpx.AsyncBaseTransport):
         """Whether the answer arrives in pieces."""
         self.status: int | None = None
         """HTTP status of the answer."""
+        self.provider_request_id = ""
+        """The provider's own id of the request; empty: it sent none."""
         self.retry_after_ms: int | None = None
         self.failure: Exception | None = None
         """Why the request or its answer was stopped."""
@@ -142,6 +146,7 @@ class ProviderTransport(httpx.AsyncBaseTransport):
                 await self._on_send()
             raise
         self.status = response.status_code
+        self.provider_request_id = _request_id(response.headers)
         self.retry_after_ms = _retry_after_ms(response.headers, self._bounds.retry_after_ms)
         return await self._bounded(response)
 
@@ -244,6 +249,11 @@ def _provider_error(error: httpx.HTTPError, sent: bool) -> ProviderError:
     if isinstance(error, httpx.TimeoutException):
         return ProviderUnavailable("timeout", cost=cost)
     return ProviderUnavailable("connection_broken", cost=cost)
+
+
+def _request_id(headers: httpx.Headers) -> str:
+    stated = next((headers[name] for name in ("x-request-id", "request-id") if name in headers), "")
+    return stated if len(stated) <= MAX_REQUEST_ID and stated.isascii() and stated.isprintable() else ""
 
 
 def _retry_after_ms(headers: httpx.Headers, longest: int) -> int | None:

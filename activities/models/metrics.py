@@ -18,6 +18,7 @@ from purser.context.retrieval.embedding import Outcome
 _log = logging.getLogger(__name__)
 _DELAYS = (0.05, 0.1, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30, 60)
 _LATENCIES = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300, 900)
+_ESTIMATES = (0.5, 0.67, 0.8, 0.9, 0.95, 0.98, 1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0)
 _SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.5, 2.0)
 CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
 
@@ -68,6 +69,13 @@ class CallMetrics:
         )
         self._estimates = Histogram(
             "purser_estimate_ratio",
+            "Ratio of tokens estimated for a call to those that its provider reported, for the prompt and the output.",
+            ("model", "part"),
+            buckets=_ESTIMATES,
+            registry=registry,
+        )
+        self._used = Histogram(
+            "purser_hold_use_ratio",
             "Ratio of tokens charged to tokens held for a call.",
             ("model",),
             buckets=_SHARES,
@@ -168,16 +176,22 @@ class CallMetrics:
         """Counts a search of memory."""
         self._searches.labels(outcome).inc()
 
-    def estimated(self, model: str, held: int, charged: int) -> None:
-        """Compares the tokens held for a call with those charged.
+    def estimated(self, model: str, part: Literal["prompt", "output"], estimate: int, reported: int) -> None:
+        """Compares the tokens estimated for a call with those that its provider reported.
 
         Args:
             model: as the agent names it.
-            held: tokens held for the call.
-            charged: tokens that it cost.
+            part: the prompt, or the output of a hold that learns. One for the whole output cap estimates no output.
+            estimate: what the hold covered at first.
+            reported: what was used.
         """
+        if reported > 0:
+            self._estimates.labels(self._known("model", model), part).observe(estimate / reported)
+
+    def hold_used(self, model: str, held: int, charged: int) -> None:
+        """Compares the tokens held for a call with those charged."""
         if held > 0:
-            self._estimates.labels(self._known("model", model)).observe(charged / held)
+            self._used.labels(self._known("model", model)).observe(charged / held)
 
     def ledger_unavailable(self, caller: Literal["http", "activity"]) -> None:
         """Counts a request or an activity that failed because Postgres did not answer."""

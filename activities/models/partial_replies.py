@@ -37,6 +37,8 @@ class PartialReply:
     """Whether Purser ended the reply."""
     usage: Usage | None = None
     """Usage as the provider reported it; `None`: it reported none, or in an unknown format."""
+    provider_request_id: str = ""
+    """The provider's own id of the request; empty: unknown."""
     most_characters: int | None = None
     """Characters that no reply of the requested length exceeds; `None`: unbounded."""
     characters: int = 0

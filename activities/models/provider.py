@@ -18,8 +18,9 @@ from purser.activities.models.litellm_clients import client_of
 from purser.activities.models.litellm_library import is_imported, litellm_library, quieten_warnings
 from purser.activities.models.metrics import CallMetrics, Requested
 from purser.activities.models.partial_replies import PartialReply
-from purser.activities.models.routes import Route, route_to
+from purser.activities.models.routes import Route, open_providers, route_to
 from purser.activities.pacing.pacer import Pacer
+from purser.activities.runtime.authorities import trusted
 
 T = TypeVar("T")
 Covers = Callable[[PartialReply], Awaitable[bool]]
@@ -121,6 +122,10 @@ class ModelProvider:
             return False
         return True
 
+    def providers(self) -> frozenset[str]:
+        """Names of the providers to whose own address requests go."""
+        return open_providers(self._keys, self._allowed)
+
     async def pace(self, request: ModelRequest, tenant: str, key: str) -> None:
         """Returns if the pace of its provider allows the request of a call now; otherwise raises `Paced`."""
         if self._pacer is not None:
@@ -219,6 +224,7 @@ class ModelProvider:
             await self._classified(transport, lambda: self._read(request, partial, follow, route, transport))
         finally:
             partial.sent, partial.streamed = transport.sent, transport.streamed
+            partial.provider_request_id = transport.provider_request_id
 
     async def _read(
         self, request: ModelRequest, partial: PartialReply, follow: _Follow, route: Route, transport: ProviderTransport
@@ -314,7 +320,7 @@ class ModelProvider:
         if self._connections is None or self._connections[0] is not loop:
             proxy = None if self._proxy is None else httpx.Proxy(self._proxy)
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
-            self._connections = loop, httpx.AsyncHTTPTransport(proxy=proxy, limits=limits, retries=0)
+            self._connections = loop, httpx.AsyncHTTPTransport(verify=trusted(), proxy=proxy, limits=limits, retries=0)
         return self._connections[1]
 
     def _connection_arguments(self, route: Route, transport: ProviderTransport) -> dict[str, Any]:

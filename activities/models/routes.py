@@ -126,12 +126,16 @@ def route_to(
     address = PROVIDERS.get(provider)
     if address is None or (allowed is not None and provider not in allowed):
         raise ProviderRejected("provider_not_allowed", cost=Cost.NOTHING)
-    key = _key(address.base, keys) or next(
-        (os.environ[name] for name in address.variables if os.environ.get(name)), None
-    )
+    key = _key_of(address, keys)
     if key is None:
         raise ProviderRejected("authentication", cost=Cost.NOTHING)
     return Route(provider, name, address.base, key, own=False, sdk=address.sdk or (vectors and address.sdk_vectors))
+
+
+def open_providers(keys: Mapping[str, str], allowed: Collection[str] | None) -> frozenset[str]:
+    """Names of the providers to whose own address requests go: allowed, and with a key; see `route_to`."""
+    named = PROVIDERS if allowed is None else set(PROVIDERS).intersection(allowed)
+    return frozenset(name for name in named if _key_of(PROVIDERS[name], keys) is not None)
 
 
 def own_name(model: str) -> str:
@@ -143,6 +147,12 @@ def host_label(base: str) -> str:
     """Host and port of an address."""
     host, port = _host(urlsplit(base))
     return f"{host}:{port}"
+
+
+def _key_of(address: ProviderAddress, keys: Mapping[str, str]) -> str | None:
+    """The key of a provider, from the settings or from the environment."""
+    stated = (os.environ[name] for name in address.variables if os.environ.get(name))
+    return _key(address.base, keys) or next(stated, None)
 
 
 def _key(address: str, keys: Mapping[str, str]) -> str | None:

@@ -19,7 +19,7 @@ from purser.activities.close_task import CloseTask
 from purser.activities.compress_context import CompressContext, CompressionTarget
 from purser.activities.compression.summarizer import Summarizer
 from purser.activities.estimate_tokens import EstimateTokens
-from purser.activities.hold_tool import HoldTool
+from purser.activities.hold_tool import HoldTool, asked_for
 from purser.activities.holds.hold import Hold
 from purser.activities.holds.release import Release
 from purser.activities.holds.settle import Settle
@@ -35,11 +35,11 @@ from purser.activities.runtime.stores import Stores
 from purser.activities.tasks.agent_context import AgentContexts
 from purser.activities.tasks.signatures import SignerOf, no_signer
 from purser.activities.tools import Tools
-from purser.budget.labels import labels_of, parse_tags
+from purser.budget.labels import labels_of, parse_tags, tool_label
 from purser.budget.postgres.ledger.pricing import Pricing
 from purser.budget.pricing.price_book import PriceBook
 from purser.context.tokens import window_of
-from purser.workflows.contract import AgentRef, CompressInput
+from purser.workflows.contract import AgentRef, ApprovalInput, CompressInput
 
 Activity = Callable[..., Any]
 EXTRACTIVE = "extractive"
@@ -173,12 +173,18 @@ def _window_extras(dependencies: Dependencies, stores: Stores) -> WindowExtras:
     )
 
 
-async def _call_to_approve(agent_contexts: AgentContexts, calls: Calls, agent: AgentRef, key: str) -> CallToApprove:
-    agent_context, call = await agent_contexts.of(agent), await calls.get(agent, key)
+async def _call_to_approve(agent_contexts: AgentContexts, calls: Calls, request: ApprovalInput) -> CallToApprove:
+    agent_context = await agent_contexts.of(request.agent)
+    path = agent_context.path
+    if request.tool is not None:
+        labels, ask = labels_of(path, None, tool_label(request.tool.name)), asked_for(request.tool)
+    else:
+        call = await calls.get(request.agent, request.key)
+        labels, ask = labels_of(path, call.model), call.ask
     return CallToApprove(
-        path=agent_context.path,
-        labels=labels_of(agent_context.path, call.model),
-        ask=call.ask,
+        path=path,
+        labels=labels,
+        ask=ask,
         submitter=agent_context.submitter,
         submitted_by=agent_context.submitted_by,
         vouched=agent_context.vouched,

@@ -22,7 +22,6 @@ from purser.budget.postgres.ledger.policy_sets import PolicySets
 from purser.budget.postgres.reports.burn import Burn
 from purser.budget.postgres.reports.changes import Changes
 from purser.budget.postgres.reports.entries import Entries
-from purser.budget.postgres.reports.replay import Replays
 from purser.budget.postgres.reports.scope_tree import ScopeTree
 from purser.budget.postgres.reports.usage import UsageReports
 from purser.context.conversation.pins import PIN_BUDGET
@@ -82,7 +81,6 @@ class Stores:
         self.reminders = Reminders(pool, settings)
         self.queue = ApprovalQueue(pool, settings)
         self.holds = Holds(pool)
-        self.replays = Replays(pool, settings, self.policy_sets)
         self.burn = Burn(pool, self.policies)
         self.entries = Entries(pool)
         self.usage = UsageReports(pool)

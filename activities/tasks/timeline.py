@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import zip_longest
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from purser.activities.tasks.timeline_rows import Admission, AgentRow, ApprovalWait, Attempt, Compression, TimelineRows
+from purser.budget.climbs import step_text
 from purser.budget.refusals import Refusal
 
 T = TypeVar("T")
@@ -146,7 +147,7 @@ def _steps(
 ) -> Iterable[Step]:
     """Steps of one admission, in order."""
     for step in one.ladder:
-        yield Step(StepKind.LADDER, one.asked_at, one.asked_at, one.asked_tokens, note=_eased(step))
+        yield Step(StepKind.LADDER, one.asked_at, one.asked_at, one.asked_tokens, note=step_text(step))
     asked = [
         Step(StepKind.ASKED, ask.since, ask.until or ended_at, ask.tokens, note=ask.approver or ask.state,
              ref=ask.approval_id)
@@ -216,14 +217,6 @@ def _add_boundaries(
         if last.refusal is not None:
             shown = f"{agent.reason}: {Refusal.parse(last.refusal, agent.reason).text}"
         steps[own[-1]].append(Step(StepKind.REFUSED, at, at, last.asked_tokens, note=shown))
-
-
-def _eased(step: Mapping[str, Any]) -> str:
-    """What a step of a ladder changed, and whose it is: `step 2 of task:t1: model gpt-4o-mini, 500 output tokens`."""
-    parts = [f"model {step['model']}"] if "model" in step else []
-    parts += [f"{step['output']} output tokens"] if "output" in step else []
-    parts += [f"{step['compression'] * 100:.4g} % of the window"] if "compression" in step else []
-    return f"step {step['step']} of {step['scope']}: {', '.join(parts)}"
 
 
 def _slow(one: Admission) -> str:

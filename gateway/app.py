@@ -84,11 +84,9 @@ def create_app(
         exception_handlers={RequestValidationError: _invalid, HTTPException: _refused},
     )
     app.state.services = services
-    for router in ROUTERS:
-        app.include_router(router)
-    app.include_router(health_router(checks, stopping))
-    app.include_router(documentation.router)
-    app.include_router(openapi_router(app))
+    # `include_router` makes every endpoint a second time, on the first request of each application.
+    for router in (*ROUTERS, health_router(checks, stopping), documentation.router, openapi_router(app)):
+        app.router.routes += router.routes
     app.openapi = partial(document, app, ROUTERS)  # type: ignore[method-assign] # the way that FastAPI documents
     return app
 

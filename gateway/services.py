@@ -17,6 +17,7 @@ from purser.activities.tasks.allowed_tools import AllowedTools
 from purser.activities.tasks.ceilings import Ceilings
 from purser.activities.tasks.vanished import Vanished
 from purser.budget.postgres.ledger.pricing import Pricing
+from purser.budget.postgres.reports.replay import Replays
 from purser.budget.pricing.price_book import PriceBook
 from purser.context.conversation.renderings import ROUTER_BUDGET
 from purser.context.postgres.sessions.overviews import Overviews as SessionOverviews
@@ -83,6 +84,8 @@ class Services(Stores):
     browser_session_life: timedelta
     proxy_output_tokens: int = 4_096
     """Most output tokens of a call through the proxy that states no cap."""
+    min_output_tokens: int = 256
+    """Output tokens to which a step of a ladder never falls below."""
     compress_sessions: bool = True
     """Whether sessions are compressed when an append over HTTP passes the trigger."""
     router_budget: int = ROUTER_BUDGET
@@ -106,6 +109,7 @@ class Services(Stores):
         self.links = ApprovalLinks(self.seal, self.public_url)
         self.deliveries = Deliveries(pool, self.policies, self.public_url, self.links)
         self.feed = Feed(self.events)
+        self.replays = Replays(pool, self.ledger.settings, self.policy_sets, self.prices, self.min_output_tokens)
         self.pricing = Pricing(self.prices, self.ledger, self.holds, self.metrics.calls.unpriced)
         self.purposes = Purposes(pool, self.sessions.conversations)
         self.vanished = Vanished(self.temporal, pool, self.agents, self.ledger, self.approvals)

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 
 from purser.budget.postgres.connections.pools import Connection
 from purser.gateway.access.auth import KeyManager, Reader
-from purser.gateway.access.schemas import KeyBody
+from purser.gateway.access.schemas import KeyBody, KeyPatch
 from purser.gateway.access.views import CallerView, KeyView, NewKeyView
 from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.pagination import PageOf
@@ -30,6 +30,7 @@ async def create(body: KeyBody, caller: KeyManager, use: Use, once: OnceOnly) ->
             expires_at=body.ends_at(),
             rate_limit_per_s=body.rate_limit_per_s,
             tags=body.tags,
+            path=body.path,
             connection=connection,
         )
         return NewKeyView(**KeyView.of(made.key).model_dump(), key=made.secret)
@@ -48,6 +49,12 @@ async def list_keys(caller: KeyManager, use: Use) -> PageOf[KeyView]:
 async def show_own(caller: Reader) -> CallerView:
     """Returns the key of this request, whose id is needed to sign decisions sent through Temporal."""
     return CallerView(key_id=caller.key_id, tenant=caller.tenant, name=caller.name, role=caller.role)
+
+
+@router.patch("/{key_id}")
+async def change(key_id: str, body: KeyPatch, caller: KeyManager, use: Use) -> KeyView:
+    """Changes the path of a key, from its next request on."""
+    return KeyView.of(await use.keys.set_path(caller.tenant, key_id, body.path, by=caller))
 
 
 @router.delete("/{key_id}")

@@ -1,6 +1,6 @@
 """Roles and their permissions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -73,6 +73,8 @@ class Principal(Actor):
     """Requests per second; `None`: the gateway's setting."""
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Tags of every call made with the key, value by name."""
+    path: Sequence[str] = field(default=(), hash=False)
+    """Scopes of its calls through the proxy that name none."""
 
     def may(self, permission: Permission) -> bool:
         """Whether the role has `permission`."""

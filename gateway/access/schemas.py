@@ -5,9 +5,19 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from purser.budget.scopes import MAX_PATH
 from purser.gateway.access.roles import MAX_KEY_LIFE_S, Role
 from purser.gateway.http.schemas import Request, Tags, Time
 from purser.gateway.postgres.keys import MAX_RATE
+
+PathField = Annotated[list[str], Field(max_length=MAX_PATH + 2)]
+
+
+class KeyPatch(Request):
+    """A change of a key."""
+
+    path: PathField
+    """Scopes of its calls through the proxy that name none; empty: only the tenant pays for them."""
 
 
 class KeyBody(Request):
@@ -24,6 +34,8 @@ class KeyBody(Request):
     """Requests per second, if different from the gateway's setting."""
     tags: Tags = Field(default_factory=dict)
     """Tags of every call made with the key, for example `{"team": "search"}`. They never change."""
+    path: PathField = Field(default_factory=list)
+    """Scopes of its calls through the proxy that name none, for example `["user:ana"]`."""
 
     @model_validator(mode="after")
     def _one_end(self) -> Self:

@@ -32,6 +32,8 @@ class KeyView(View):
     """Requests per second; `null`: the gateway's setting."""
     tags: dict[str, str]
     """Tags of every call made with it."""
+    path: list[str]
+    """Scopes of its calls through the proxy that name none."""
     revoked_by: str | None
     revoked_at: datetime | None
 

@@ -9,6 +9,7 @@ from pydantic import Field
 from purser.budget.errors import InvalidRequest
 from purser.budget.policies.sets import MAX_POLICIES, PolicyAction, read_policies
 from purser.budget.policies.templates import is_pattern
+from purser.budget.reports.replay_lines import NOT_KNOWN, NOT_KNOWN_OF_LADDERS, Line
 from purser.budget.scopes import Scope
 from purser.gateway.access.auth import BudgetSetter, Reader, check_tenant
 from purser.gateway.http.routing import Route
@@ -91,12 +92,35 @@ class ReplayLineView(View):
     saved_tokens: int
     """What the calls that would have been refused or needed an approval were charged."""
     saved_nano_usd: int
+    eased: int
+    """Calls that would have taken a step of a ladder."""
+    eased_tokens: int
+    """What they would have been charged less, as far as the ledger tells: a cheaper model uses as many tokens."""
+    eased_nano_usd: int
+
+
+class ReplayStepView(View):
+    """What one step of the ladder of a scope would have done. A call with steps of several scopes counts on each."""
+
+    step: int
+    """Its number, from 1."""
+    ratio: float
+    calls: int
+    """Calls that would have taken it, with the steps below that it leaves open."""
+    unknown: int
+    """Further calls that reach it, of which the ledger knows no model or no usage by kind of tokens: they are replayed
+    as they were."""
+    saved_tokens: int
+    """What the calls that take it would have been charged less."""
+    saved_nano_usd: int
 
 
 class ReplayScopeView(ReplayLineView):
     """What the policy of one scope would have done. Of several that stop a call, the decisive one counts."""
 
     scope: str
+    ladder: list[ReplayStepView]
+    """The steps of its ladder that calls reach."""
 
 
 class ReplayView(View):
@@ -106,14 +130,17 @@ class ReplayView(View):
     """Calls that were replayed."""
     total: ReplayLineView
     scopes: list[ReplayScopeView]
-    """The scopes that would have held up calls, those that save most first; at most 1,000."""
+    """The scopes that would have held up calls or had them take steps, those that save most first; at most 1,000."""
+    not_known: list[str]
+    """What the ledger cannot tell."""
 
 
 @router.post("/replay")
 async def replay(body: ReplayBody, caller: Reader, use: Use) -> ReplayView:
     """Replays the ledger's history under other policies with the rules of the gate. Changes nothing.
 
-    Only calls that were admitted are in the history. A call that the policies would have stopped counts nothing.
+    Only calls that were admitted are in the history. A call that the policies would have stopped counts nothing, and
+    one that reaches a step of a ladder asks for less.
     """
     wanted = read_policies(body.policies)
     if datetime.now(UTC) - body.since > LONGEST_REPLAY:
@@ -122,8 +149,14 @@ async def replay(body: ReplayBody, caller: Reader, use: Use) -> ReplayView:
     return ReplayView(
         calls=done.calls,
         total=ReplayLineView(**done.total.to_json()),
-        scopes=[ReplayScopeView(scope=str(scope), **line.to_json()) for scope, line in done.worst(MOST_SCOPES)],
+        scopes=[_line_view(scope, line) for scope, line in done.worst(MOST_SCOPES)],
+        not_known=[*NOT_KNOWN, *(NOT_KNOWN_OF_LADDERS if done.reaches_steps else ())],
     )
+
+
+def _line_view(scope: Scope, line: Line) -> ReplayScopeView:
+    steps = [ReplayStepView(**step) for step in line.ladder_json()]
+    return ReplayScopeView(scope=str(scope), ladder=steps, **line.to_json())
 
 
 @router.get("")

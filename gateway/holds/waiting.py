@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 from purser.budget.approvals import ApprovalState
+from purser.budget.climbs import Climb, StepReached
 from purser.budget.gate import GateAnswer, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest
+from purser.budget.postgres.connections.pools import connected, retrying
 from purser.gateway.access.roles import Principal
 from purser.gateway.services import Services
 
@@ -12,16 +14,28 @@ _TRIES = 3
 """Most asks per request: an approval may be granted between the gate's verdict and the approval request."""
 
 
-async def ask_gate(request: HoldRequest, caller: Principal, use: Services) -> tuple[HoldAnswer, str]:
+async def ask_gate(
+    request: HoldRequest, caller: Principal, use: Services, climb: Climb | None = None
+) -> tuple[HoldAnswer, str]:
     """Asks the gate, and requests an approval if the verdict is `ask`.
+
+    Args:
+        request, caller: the ask.
+        use: the gateway's services.
+        climb: the steps of ladders that it has taken, if it is to take all that it reaches.
 
     Returns:
         The answer, and the id of the approval request that is pending or was denied, or an empty string.
 
     Raises:
+        StepReached: the ask reaches steps beyond `climb`. Nothing is held or written.
         KeyReused, HoldClosed, LedgerUnavailable
     """
-    answer, approval_id = await _ask(request, caller, use), ""
+    if climb is None:
+        answer = await _ask(request, caller, use)
+    else:
+        answer = await _hold(request, caller, use, climb)
+    approval_id = ""
     for _ in range(_TRIES):
         if answer.gate.verdict is not Verdict.ASK:
             return answer, ""
@@ -42,6 +56,17 @@ async def ask_gate(request: HoldRequest, caller: Principal, use: Services) -> tu
             break
         answer = await _ask(request, caller, use)
     return answer, approval_id
+
+
+async def _hold(request: HoldRequest, caller: Principal, use: Services, climb: Climb) -> HoldAnswer:
+    async def step() -> HoldAnswer:
+        async with connected(use.pool, None) as own, own.transaction():
+            answer = await use.ledger.hold(caller.tenant, request, own)
+            if not answer.repeated and climb.lacks(answer.gate):
+                raise StepReached(answer.gate)
+            return answer
+
+    return await retrying(step)
 
 
 async def _ask(request: HoldRequest, caller: Principal, use: Services) -> HoldAnswer:

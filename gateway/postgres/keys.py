@@ -4,7 +4,7 @@ import hashlib
 import re
 import secrets
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.connections.shared_reads import SharedReads
 from purser.budget.postgres.reports.changes import record
-from purser.budget.scopes import check_id
+from purser.budget.scopes import Kind, Path, check_id
 from purser.gateway.access.roles import PERMISSIONS, Permission, Principal, Role
 from purser.gateway.errors import KeyEnded, KeyNameTaken, UnknownKey
 
@@ -53,6 +53,8 @@ class Key:
     revoked_by: str | None
     revoked_at: datetime | None
     """`None` unless it has been revoked."""
+    path: Sequence[str] = ()
+    """Scopes of its calls through the proxy that name none."""
 
     @classmethod
     def read(cls, record: asyncpg.Record) -> Self:
@@ -85,6 +87,7 @@ class Keys:
         expires_at: datetime | None = None,
         rate_limit_per_s: int | None = None,
         tags: Mapping[str, str] = MappingProxyType({}),
+        path: Sequence[str] = (),
         replace: bool = False,
         connection: Connection | None = None,
     ) -> NewKey:
@@ -98,22 +101,24 @@ class Keys:
             expires_at: when it expires; `None`: never.
             rate_limit_per_s: requests per second, if different from the gateway's setting.
             tags: tags of every call made with it, value by name.
+            path: scopes of its calls through the proxy that name none.
             replace: revoke a live key of that name instead of raising `KeyNameTaken`.
             connection: joins its transaction.
 
         Raises:
-            KeyNameTaken, InvalidRequest
+            KeyNameTaken, InvalidRequest, InvalidScope
         """
         check_id(tenant, "tenant")
         _check(name, expires_at, rate_limit_per_s)
         tags_of(tags)
+        _check_path(tenant, path)
         secret = PREFIX + secrets.token_urlsafe(32)
         async with connected(self._pool, connection) as own, own.transaction():
             for old in await own.fetch(_SQL["named"], tenant, name, replace):
                 await self._revoke(own, tenant, old["key_id"], by if replace else EXPIRY)
             made = await own.fetchrow(
                 _SQL["create"], f"key-{uuid.uuid4().hex[:12]}", tenant, name, role, digest(secret), by.name,
-                expires_at, rate_limit_per_s, dict(tags),
+                expires_at, rate_limit_per_s, dict(tags), list(path),
             )  # fmt: skip
             if made is None:
                 raise KeyNameTaken(f"a key named {name!r} exists: revoke it first, or choose another name")
@@ -150,11 +155,23 @@ class Keys:
             async with self._pool.acquire() as connection, connection.transaction():
                 return await self._revoke(connection, tenant, key_id, by)
 
+    async def set_path(self, tenant: str, key_id: str, path: Sequence[str], *, by: Actor) -> Key:
+        """Changes the scopes of its calls that name none; raises `UnknownKey`, `InvalidRequest` and `InvalidScope`."""
+        _check_path(tenant, path)
+        with reaching_ledger():
+            async with self._pool.acquire() as connection, connection.transaction():
+                before = await _locked(connection, tenant, key_id)
+                if before.revoked_at is not None:
+                    raise InvalidRequest(f"key {key_id!r} is revoked: create another one")
+                if list(before.path) == list(path):
+                    return before
+                after = Key.read(row(await connection.fetchrow(_SQL["set_path"], tenant, key_id, list(path))))
+                changed = {"before": _recorded(before), "after": _recorded(after)}
+                await record(connection, tenant, "key.change", f"key:{key_id}", by=by, **changed)
+                return after
+
     async def _revoke(self, connection: Connection, tenant: str, key_id: str, by: Actor) -> Key:
-        found = await connection.fetchrow(_SQL["lock"], tenant, key_id)
-        if found is None:
-            raise UnknownKey(f"key {key_id[:80]!r} does not exist")
-        before = Key.read(found)
+        before = await _locked(connection, tenant, key_id)
         if before.revoked_at is not None:
             return before
         ended = Key.read(row(await connection.fetchrow(_SQL["revoke"], tenant, key_id, by.name)))
@@ -162,12 +179,19 @@ class Keys:
         return ended
 
 
+async def _locked(connection: Connection, tenant: str, key_id: str) -> Key:
+    found = await connection.fetchrow(_SQL["lock"], tenant, key_id)
+    if found is None:
+        raise UnknownKey(f"key {key_id[:80]!r} does not exist")
+    return Key.read(found)
+
+
 def live(found: asyncpg.Record) -> Principal:
     """Reads the caller from a row of a key that is not revoked; raises `KeyEnded`."""
     if found["ended_at"] is not None:
         raise KeyEnded(f"the key expired at {found['ended_at'].isoformat()}: ask an admin for a new one")
     role, per_s, tags = Role(found["role"]), found["rate_limit_per_s"], found["tags"]
-    return Principal(found["name"], found["key_id"], found["tenant"], role, per_s, tags)
+    return Principal(found["name"], found["key_id"], found["tenant"], role, per_s, tags, found["path"])
 
 
 def digest(secret: str) -> bytes:
@@ -186,6 +210,12 @@ def _check(name: str, expires_at: datetime | None, rate_limit_per_s: int | None)
         raise InvalidRequest(f"rate_limit_per_s {rate_limit_per_s} is not valid: use 1 to {MAX_RATE}")
 
 
+def _check_path(tenant: str, path: Sequence[str]) -> None:
+    for scope in Path.parse(path).scopes if path else ():
+        if scope.kind is Kind.TENANT and scope.id != tenant:
+            raise InvalidRequest(f"scope {str(scope)!r} is another tenant: the key belongs to tenant:{tenant}")
+
+
 def _recorded(key: Key) -> dict[str, Any]:
     return {
         "name": key.name,
@@ -193,4 +223,5 @@ def _recorded(key: Key) -> dict[str, Any]:
         "expires_at": key.expires_at and key.expires_at.isoformat(),
         "rate_limit_per_s": key.rate_limit_per_s,
         "tags": dict(key.tags),
+        "path": list(key.path),
     }

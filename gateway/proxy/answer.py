@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from purser.activities.errors import ProviderError
 from purser.activities.models.embedding_requests import Embeddings
 from purser.activities.models.partial_replies import PartialReply
+from purser.budget.climbs import step_text
 from purser.budget.errors import LedgerUnavailable
 from purser.budget.gate import room
 from purser.gateway.http.problems import problem_of
@@ -33,6 +34,9 @@ class Dialect(Protocol):
     """How a protocol writes replies and errors."""
 
     streams: bool
+
+    def called(self, model: str) -> None:
+        """Names the model that is called in the reply."""
 
     def add(self, choice: Mapping[str, Any]) -> None:
         """Keeps a part of a reply that is sent as a whole."""
@@ -58,6 +62,8 @@ class Call(Protocol):
 
     held: HeldCall
     cap: int
+    headers: Mapping[str, str]
+    """What its answer says beside its hold."""
 
     async def admit(self) -> None:
         """Holds the most that it may use."""
@@ -92,7 +98,9 @@ class ProxyAnswer(Response, ABC):
 
     @property
     def _call_headers(self) -> dict[str, str]:
-        return _admitted(self._call) if self._call.held.answer is not None else {}
+        held = self._call.held
+        admitted = {**_admitted(self._call), **self._call.headers} if held.answer is not None else {}
+        return admitted | _eased(held)
 
     async def _answer(self, send: Send) -> None:
         try:
@@ -139,6 +147,7 @@ class ChatAnswer(ProxyAnswer):
 
     async def _reply(self, send: Send) -> None:
         partial = PartialReply()
+        self._dialect.called(self._chat.held.model)
         charged = await self._chat.run(partial, self._on_choice(send))
         if self._dialect.streams:
             await self._begin(send)
@@ -207,6 +216,13 @@ def _admitted(call: Call) -> dict[str, str]:
     if nano is not None:
         headers["Purser-Remaining-Nano-Usd"] = str(nano)
     return headers
+
+
+def _eased(held: HeldCall) -> dict[str, str]:
+    """Headers of a call that took steps of ladders: the model that is called, and what each step changed."""
+    if not held.steps:
+        return {}
+    return {"Purser-Model": held.model, "Purser-Ladder": "; ".join(map(step_text, held.steps))}
 
 
 async def _gone(receive: Receive) -> None:

@@ -113,6 +113,10 @@ class MessagesDialect:
         self._blocks = 0
         self._begun = False
 
+    def called(self, model: str) -> None:
+        """Names the model that is called in the reply."""
+        self._about["model"] = model
+
     def add(self, choice: Mapping[str, Any]) -> None:
         """Keeps a part of a reply that is sent as a whole: text and tool calls are in the partial reply."""
         thought, signature = _thought(choice["delta"])

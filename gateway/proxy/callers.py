@@ -12,8 +12,10 @@ from purser.budget.errors import InvalidRequest
 from purser.budget.gate import Verdict
 from purser.budget.labels import tags_of, with_tags_of_key
 from purser.budget.scopes import Kind, Path, Scope
+from purser.context.strategies import StrategyName
 from purser.gateway.access.auth import check_tenant
 from purser.gateway.access.roles import Principal
+from purser.gateway.proxy.windowing import WindowTerms
 
 DEFAULT_WAIT_S = 10
 """Seconds that a call waits for open holds of others if its request does not say."""
@@ -42,6 +44,8 @@ class CallTerms:
     """Output tokens to which the call may shrink; `None`: all or nothing."""
     api_base: str | None
     """Address of an OpenAI-compatible server; `None`: the provider's own."""
+    window: WindowTerms | None = None
+    """The window for which the request asks; `None`: its messages are sent as they are."""
 
     def patience(self, verdict: Verdict) -> float:
         """Seconds for which the call waits at this verdict: for a decision of a person only if the request asks."""
@@ -66,8 +70,9 @@ def terms_of(headers: Headers, caller: Principal, allowed_api_bases: tuple[str, 
         own_key=not key,
         path=replace(path, tags=tags_of(tags)),
         wait_s=_wait_s(headers),
-        least_output=_least_output(headers),
+        least_output=_tokens(headers, "purser-min-output"),
         api_base=_api_base(headers, allowed_api_bases),
+        window=_window(headers),
     )
 
 
@@ -81,7 +86,7 @@ def _path(headers: Headers, caller: Principal) -> Path:
             )
         return Path.parse(part.strip() for part in stated.split(","))
     if not named:
-        return Path((Scope(Kind.TENANT, caller.tenant),))
+        return Path.parse(caller.path) if caller.path else Path((Scope(Kind.TENANT, caller.tenant),))
     scopes = {_LEVELS[name]: value for name, value in named.items()}
     if Kind.AGENT in scopes and Kind.TASK in scopes and "/" not in scopes[Kind.AGENT]:
         scopes[Kind.AGENT] = f"{scopes[Kind.TASK]}/{scopes[Kind.AGENT]}"
@@ -111,12 +116,23 @@ def _wait_s(headers: Headers) -> int | None:
     return int(found[1])
 
 
-def _least_output(headers: Headers) -> int | None:
-    stated = headers.get("purser-min-output")
+def _window(headers: Headers) -> WindowTerms | None:
+    stated, tokens = headers.get("purser-window"), _tokens(headers, "purser-window-tokens")
+    if stated is None:
+        if tokens is not None:
+            raise InvalidRequest("Purser-Window-Tokens needs Purser-Window, which names a strategy")
+        return None
+    if stated not in list(StrategyName):
+        raise InvalidRequest(f"Purser-Window {stated[:80]!r} is not known: use one of {', '.join(StrategyName)}")
+    return WindowTerms(StrategyName(stated), tokens)
+
+
+def _tokens(headers: Headers, name: str) -> int | None:
+    stated = headers.get(name)
     if stated is None:
         return None
     if not stated.isascii() or not stated.isdecimal() or not 1 <= len(stated) <= 9 or int(stated) == 0:
-        raise InvalidRequest(f"Purser-Min-Output {stated[:80]!r} is not valid: give a whole number of tokens from 1")
+        raise InvalidRequest(f"{_title(name)} {stated[:80]!r} is not valid: give a whole number of tokens from 1")
     return int(stated)
 
 

@@ -3,14 +3,16 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.errors import ProviderError
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelRequest
+from purser.budget.climbs import NO_STEPS, Climb, StepReached
 from purser.budget.errors import BudgetError
+from purser.budget.gate import GateAnswer
 from purser.budget.usage import Usage
 from purser.context.tokens import count_async
 from purser.context.tokens.calibration import is_calibrated
@@ -18,6 +20,7 @@ from purser.gateway.access.roles import Principal
 from purser.gateway.proxy.callers import CallTerms
 from purser.gateway.proxy.held_call import Charged, HeldCall
 from purser.gateway.proxy.verdicts import NotAdmitted
+from purser.gateway.proxy.windowing import WindowTerms, windowed
 from purser.gateway.services import Services
 
 OnChoice = Callable[[Mapping[str, Any]], Awaitable[None]]
@@ -49,18 +52,69 @@ class ChatCall:
         self._prompt_tokens = 0
         self.cap = 0
         """Most output tokens of the request: fewer than asked for if only those fit."""
+        self.headers: Mapping[str, str] = {}
+        """What its answer says about its window, if the request asks for one."""
 
     async def admit(self) -> None:
-        """Counts the prompt and holds the most that the call may use; see `HeldCall.admit`. Raises `InvalidMessage`."""
-        asked = self._asked
-        self._counted = await _count(asked)
-        self._prompt_tokens = await _calibrated(self._use, self._tenant, asked.model, self._counted)
-        cap, most = asked.cap or self._use.proxy_output_tokens, self._use.prices.max_output_tokens(asked.model)
-        cap = min(cap, most) if most else cap
-        full = Usage(input=self._prompt_tokens, output=cap)
-        least = Usage(input=self._prompt_tokens, output=min(cap, self._terms.least_output or cap))
-        answer = await self.held.admit(full, least)
-        self.cap = cap if answer.amount.tokens == full.total else answer.amount.tokens - self._prompt_tokens
+        """Counts the prompt and holds the most that the call may use; see `HeldCall.admit`.
+
+        A call that reaches steps of ladders takes them first, by the rule of the calls of agents. Its messages stay.
+
+        Raises:
+            InvalidMessage, InvalidRequest, WindowTooSmall: it cannot be counted, or its window cannot be built.
+        """
+        asked, climb = self._asked, NO_STEPS
+        declared = self._fitting(asked.model, asked.cap or self._use.proxy_output_tokens)
+        if self._terms.window is not None:
+            await self._windowed(asked, self._terms.window, declared)
+        while True:
+            await self._count_prompt(climb.model or asked.model)
+            cap = climb.output_cap(declared, self._terms.least_output or self._use.min_output_tokens)
+            cap = self._fitting(self._asked.model, cap)
+            self.held.steps = climb.stored(declared, cap, compresses=False)
+            full = Usage(input=self._prompt_tokens, output=cap)
+            try:
+                await self._hold(full, climb)
+            except StepReached as further:
+                climb = await self._climbed(climb, further.gate, full, asked.model)
+            else:
+                return
+
+    async def _hold(self, full: Usage, climb: Climb) -> None:
+        least = Usage(input=self._prompt_tokens, output=min(full.output, self._terms.least_output or full.output))
+        try:
+            answer = await self.held.admit(full, least, climb, climb.model)
+        except NotAdmitted:
+            self._count_steps()
+            raise
+        if self.held.model != self._asked.model:
+            await self._count_prompt(self.held.model)
+        held = answer.amount.tokens
+        self.cap = full.output if held == full.total else max(1, held - self._prompt_tokens)
+        if not answer.repeated:
+            self._count_steps()
+
+    async def _climbed(self, climb: Climb, gate: GateAnswer, asked: Usage, model: str) -> Climb:
+        """The steps that the call takes after an answer of the gate, with models that can be reached."""
+        names = {name for one in climb.higher(gate).values() for name in one.step.model}
+        allowed = {name for name in names if await self._use.provider.reaches(name, self._terms.api_base)}
+        return climb.after(gate, asked, model, self._use.prices, allowed)
+
+    def _fitting(self, model: str, cap: int) -> int:
+        most = self._use.prices.max_output_tokens(model)
+        return min(cap, most) if most else cap
+
+    async def _count_prompt(self, model: str) -> None:
+        """Counts the prompt for the model that is called."""
+        if self._counted and model == self._asked.model:
+            return
+        self._asked = replace(self._asked, model=model)
+        self._counted = await _count(self._asked)
+        self._prompt_tokens = await _calibrated(self._use, self._tenant, model, self._counted)
+
+    def _count_steps(self) -> None:
+        for step in self.held.steps:
+            self._use.metrics.calls.climbed(step["scope"].partition(":")[0], step["step"])
 
     async def run(self, partial: PartialReply, on_choice: OnChoice) -> Charged:
         """Sends the request and charges it; `on_choice` gets each part of the reply as it arrives.
@@ -102,9 +156,16 @@ class ChatCall:
                 raise
             return await uncancelled(self._settle(partial))
 
+    async def _windowed(self, asked: ChatRequest, terms: WindowTerms, cap: int) -> None:
+        shown = await asyncio.to_thread(
+            windowed, asked.messages, asked.tools, terms, model=asked.model, cap=cap, prices=self._use.prices
+        )
+        self.headers = shown.headers
+        self._asked = replace(asked, messages=shown.messages)
+
     async def _settle(self, partial: PartialReply) -> Charged:
         usage = await partial.charge_async(self._prompt_tokens, self._asked.model)
-        charged = await self.held.charge(usage)
+        charged = await self.held.charge(usage, partial.provider_request_id)
         if is_calibrated(self._asked.model) and usage.split_known and not usage.estimated:
             with suppress(BudgetError):
                 await self._use.sessions.calibrations.learn(
@@ -118,7 +179,7 @@ class ChatCall:
             await self.held.give_up()
             return
         sent = await partial.charge_async(self._prompt_tokens, self._asked.model) if partial.sent else Usage()
-        await self.held.charge(sent)
+        await self.held.charge(sent, partial.provider_request_id)
 
 
 async def prompt_tokens(use: Services, tenant: str, asked: ChatRequest) -> int:

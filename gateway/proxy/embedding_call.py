@@ -1,7 +1,7 @@
 """One request for vectors through the proxy."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from purser.activities.calls.uncancelled import uncancelled
@@ -37,6 +37,7 @@ class EmbeddingCall:
         self._tokens = 0
         self.cap = 0
         """Vectors have no output tokens."""
+        self.headers: Mapping[str, str] = {}
 
     async def admit(self) -> None:
         """Counts the texts and holds their tokens; see `HeldCall.admit`."""

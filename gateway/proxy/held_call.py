@@ -1,10 +1,11 @@
 """The hold of one call through the proxy: admission as its terms say, one attempt, one charge."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
+from typing import Any
 
 from purser.activities.calls.attempts import Attempt, Attempts, NotStarted, anew, known_usage, renewed
 from purser.activities.calls.patience import outlasting
@@ -12,6 +13,7 @@ from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.errors import ProviderError
 from purser.activities.models.egress import SendPermit
 from purser.activities.runtime.background import in_background
+from purser.budget.climbs import Climb, StepReached
 from purser.budget.errors import BudgetError, NotFound
 from purser.budget.gate import GateAnswer, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState
@@ -46,10 +48,19 @@ class HeldCall:
         self._caller = caller
         self._terms = terms
         self._model = model
+        self._first: HoldRequest | None = None
+        """The ask before steps of ladders made it smaller."""
         self._attempts = Attempts(use.ledger, use.prices, use.metrics.calls.unpriced)
         self._attempt: Attempt | None = None
         self.answer: HoldAnswer | None = None
         """The hold, once the gate has admitted the call."""
+        self.steps: Sequence[Mapping[str, Any]] = ()
+        """The steps of ladders that the call took, as `Climb.stored` names them."""
+
+    @property
+    def model(self) -> str:
+        """The model that is called."""
+        return self._model
 
     @property
     def held(self) -> HoldAnswer:
@@ -68,17 +79,28 @@ class HeldCall:
         """Whether its attempt has started, so that the provider may have charged something."""
         return self._attempt is not None
 
-    async def admit(self, full: Usage, least: Usage) -> HoldAnswer:
+    async def admit(self, full: Usage, least: Usage, climb: Climb | None = None, model: str = "") -> HoldAnswer:
         """Holds the most that the call may use, and waits as its terms say.
 
+        Args:
+            full: the most that the call may use.
+            least: what it may shrink to.
+            climb: the steps of ladders that it has taken, if it is to take all that it reaches.
+            model: the cheaper model that it has taken; empty: its own.
+
         Raises:
+            StepReached: it reaches steps beyond `climb`: ask again with them.
             NotAdmitted: the gate does not admit it, or not soon enough.
             UnknownPrice, MoneyNeeded, KeyReused, HoldClosed, LedgerUnavailable
         """
+        self._model = model or self._model
         quoted = quote(self._use.prices, self._model, full, least)
-        request = await self._request(quoted)
+        request = replace(await self._request(quoted), instead_of=self._first)
+        self._first = self._first or request
         try:
-            answer, approval_id = await self._patiently(request)
+            answer, approval_id = await self._patiently(request, climb)
+        except StepReached:
+            raise
         except BaseException:
             await self._withdraw()
             raise
@@ -88,6 +110,9 @@ class HeldCall:
                 await self._withdraw()
             quoted.check_priced(answer.gate)
             raise NotAdmitted(answer.gate, refusal, approval_id, answer.retry_after_ms)
+        if answer.repeated and self._first is not None:
+            # An earlier request of the same key may have taken a step.
+            self._model = (await self._use.holds.get(self._caller.tenant, answer.hold_id)).model or self._model
         self.answer = answer
         return answer
 
@@ -109,11 +134,11 @@ class HeldCall:
                 raise asyncio.CancelledError
         return self._attempt.permit
 
-    async def charge(self, usage: Usage) -> Charged:
+    async def charge(self, usage: Usage, provider_request_id: str = "") -> Charged:
         """Ends the hold with the cost of its attempt."""
         attempt = self._attempt
         assert attempt is not None
-        report = self._attempts.report(attempt, usage)
+        report = self._attempts.report(attempt, usage, provider_request_id)
         await outlasting(lambda: self._attempts.settle(attempt, report))
         return Charged(usage, report.nano_usd)
 
@@ -148,11 +173,12 @@ class HeldCall:
             priced=quoted.priced,
         )
 
-    async def _patiently(self, request: HoldRequest) -> tuple[HoldAnswer, str]:
-        """Asks until the gate admits or refuses the call, or its patience ends."""
+    async def _patiently(self, request: HoldRequest, climb: Climb | None) -> tuple[HoldAnswer, str]:
+        """Asks until the gate admits or refuses the call, or its patience ends. Only the first ask takes steps."""
         began = monotonic()
         while True:
-            answer, approval_id = await self._ask(request)
+            answer, approval_id = await self._ask(request, climb)
+            climb = None
             self._use.metrics.count_verdict(answer.gate)
             patience = self._terms.patience(answer.gate.verdict)
             left = patience - (monotonic() - began)
@@ -161,13 +187,13 @@ class HeldCall:
             pause = (answer.retry_after_ms or 1_000) / 1_000
             await asyncio.sleep(min(pause, _POLL_S, left))
 
-    async def _ask(self, request: HoldRequest) -> tuple[HoldAnswer, str]:
+    async def _ask(self, request: HoldRequest, climb: Climb | None) -> tuple[HoldAnswer, str]:
         """Asks for a hold; for a new one if an earlier call under the same key has ended."""
-        answer, approval_id = await ask_gate(request, self._caller, self._use)
+        answer, approval_id = await ask_gate(request, self._caller, self._use, climb)
         for repeated in anew(request, _AGAIN):
             if answer.state not in (HoldState.SETTLED, HoldState.RELEASED, HoldState.EXPIRED):
                 break
-            answer, approval_id = await ask_gate(repeated, self._caller, self._use)
+            answer, approval_id = await ask_gate(repeated, self._caller, self._use, climb)
         return answer, approval_id
 
     async def _refusal(self, request: HoldRequest, gate: GateAnswer) -> Refusal | None:

@@ -115,6 +115,10 @@ class ChatDialect:
         self._delta: dict[str, Any] = {}
         self._logprobs: list[Any] = []
 
+    def called(self, model: str) -> None:
+        """Names the model that is called in the reply."""
+        self._about["model"] = model
+
     def add(self, choice: Mapping[str, Any]) -> None:
         """Keeps a part of a reply that is sent as a whole."""
         for name, part in (choice.get("delta") or {}).items():

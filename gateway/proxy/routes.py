@@ -1,9 +1,9 @@
 """`/openai` and `/anthropic`: clients of both with another `base_url` call any model under a budget."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.responses import JSONResponse, Response
 
@@ -16,7 +16,10 @@ from purser.gateway.proxy.answer import ChatAnswer, EmbeddingsAnswer
 from purser.gateway.proxy.callers import terms_of
 from purser.gateway.proxy.chat_call import ChatCall, prompt_tokens
 from purser.gateway.proxy.embedding_call import EmbeddingCall
-from purser.gateway.proxy.verdicts import Denial, denial_of, of_problem
+from purser.gateway.proxy.models import Catalogue, KnownModel, page_of, unknown
+from purser.gateway.proxy.responses import ResponsesDialect
+from purser.gateway.proxy.responses_input import read_responses
+from purser.gateway.proxy.verdicts import Denial, Unsupported, denial_of, of_problem
 from purser.gateway.services import Services, Use
 
 
@@ -34,7 +37,7 @@ class _ProxyRoute(Route):
             except RequestValidationError as error:
                 denial = of_problem(from_validation(error))
             except Exception as error:
-                if problem_of(error) is None:
+                if problem_of(error) is None and not isinstance(error, Unsupported):
                     raise
                 denial = denial_of(error, "")
             return JSONResponse(error_of(denial), denial.status, denial.all_headers())
@@ -67,12 +70,50 @@ async def chat(request: Request, caller: Spender, use: Use) -> Response:
     return ChatAnswer(ChatCall(use, caller, terms, body.asked()), openai.ChatDialect(body), use)
 
 
+@of_openai.post("/responses", include_in_schema=False)
+async def responses(request: Request, caller: Spender, use: Use) -> Response:
+    """Calls a model, streamed or not, as `responses.create` of OpenAI's clients asks for it."""
+    body = await _body(request, read_responses)
+    terms = terms_of(request.headers, caller, use.allowed_api_bases)
+    return ChatAnswer(ChatCall(use, caller, terms, body.asked()), ResponsesDialect(body), use)
+
+
 @of_openai.post("/embeddings", include_in_schema=False)
 async def embeddings(request: Request, caller: Spender, use: Use) -> Response:
     """Returns vectors of texts, as `embeddings.create` of OpenAI's clients asks for them."""
     body = await _body(request, openai.read_embeddings)
     terms = terms_of(request.headers, caller, use.allowed_api_bases)
     return EmbeddingsAnswer(EmbeddingCall(use, caller, terms, body.asked()), body.answer, openai.error_of, use)
+
+
+@of_openai.get("/models", include_in_schema=False)
+async def openai_models(_: Spender, use: Use) -> Response:
+    """Lists models, as `models.list` of OpenAI's clients asks for them."""
+    return JSONResponse({"object": "list", "data": [model.to_openai() for model in _catalogue(use).all()]})
+
+
+@of_openai.get("/models/{name:path}", include_in_schema=False)
+async def openai_model(name: str, _: Spender, use: Use) -> Response:
+    """Shows a model, as `models.retrieve` of OpenAI's clients asks for it."""
+    return _one_model(_catalogue(use).find(name), KnownModel.to_openai, openai.error_of, name)
+
+
+@of_anthropic.get("/models", include_in_schema=False)
+async def anthropic_models(
+    _: Spender,
+    use: Use,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 20,
+    after_id: str | None = None,
+    before_id: str | None = None,
+) -> Response:
+    """Lists models, as `models.list` of Anthropic's clients asks for them."""
+    return JSONResponse(page_of(_catalogue(use).all(), limit, after_id, before_id))
+
+
+@of_anthropic.get("/models/{name:path}", include_in_schema=False)
+async def anthropic_model(name: str, _: Spender, use: Use) -> Response:
+    """Shows a model, as `models.retrieve` of Anthropic's clients asks for it."""
+    return _one_model(_catalogue(use).find(name), KnownModel.to_anthropic, anthropic.error_of, name)
 
 
 @of_anthropic.post("/messages", include_in_schema=False)
@@ -88,6 +129,22 @@ async def count_tokens(request: Request, caller: Spender, use: Use) -> Response:
     """Counts the tokens of a request, as a hold for it would. Nothing is sent, and nothing is held."""
     asked = (await _converted(request, use, await _body(request, anthropic.read_count))).asked
     return JSONResponse({"input_tokens": await prompt_tokens(use, caller.tenant, asked)})
+
+
+def _catalogue(use: Services) -> Catalogue:
+    return Catalogue(use.prices, use.provider.providers(), bool(use.allowed_api_bases))
+
+
+def _one_model(
+    found: KnownModel | None,
+    shown: Callable[[KnownModel], dict[str, Any]],
+    error_of: Callable[[Denial], dict[str, Any]],
+    name: str,
+) -> Response:
+    if found is not None:
+        return JSONResponse(shown(found))
+    denial = unknown(name)
+    return JSONResponse(error_of(denial), denial.status, denial.all_headers())
 
 
 async def _converted(request: Request, use: Services, body: anthropic.CountBody) -> anthropic.MessagesRequest:

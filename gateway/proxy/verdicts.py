@@ -36,6 +36,13 @@ class NotAdmitted(Exception):
         self.retry_after_ms = retry_after_ms
 
 
+class Unsupported(Exception):
+    """A request asks for something of its protocol that the proxy does not do."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what} is not supported: {remedy}.")
+
+
 @dataclass(frozen=True, slots=True)
 class Denial:
     """An answer without a reply of the model, in no dialect yet."""
@@ -68,6 +75,8 @@ def denial_of(error: Exception, public_url: str) -> Denial:
             return _not_admitted(error, public_url)
         case ProviderError():
             return _failed(error)
+        case Unsupported():
+            return Denial(400, "unsupported_parameter", str(error))
     problem = problem_of(error) or fault()
     return of_problem(problem, {UnknownPrice: "unknown_price", KeyReused: "idempotency_mismatch"}.get(type(error)))
 

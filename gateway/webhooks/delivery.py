@@ -8,6 +8,7 @@ from datetime import timedelta
 import httpx
 import structlog
 
+from purser.activities.runtime.authorities import trusted
 from purser.activities.runtime.background import repeat
 from purser.gateway.access.sealing import Seal
 from purser.gateway.errors import SecretUnreadable, TargetRefused
@@ -40,7 +41,7 @@ class Deliverer:
     async def run(self, stop: asyncio.Event) -> None:
         """Create and send deliveries until `stop` is set."""
         # Redirects are not followed: they may lead to addresses that are not allowed.
-        async with httpx.AsyncClient(follow_redirects=False, timeout=TIMEOUT_S) as client:
+        async with httpx.AsyncClient(verify=trusted(), follow_redirects=False, timeout=TIMEOUT_S) as client:
 
             async def step() -> None:
                 while await self._deliveries.make():

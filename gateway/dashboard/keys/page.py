@@ -95,6 +95,7 @@ class KeysPage:
                 expires_at=body.ends_at(),
                 rate_limit_per_s=body.rate_limit_per_s,
                 tags=body.tags,
+                path=body.path,
             )
             return made.key, made.secret
 
@@ -130,13 +131,18 @@ def read(fields: Mapping[str, str]) -> KeyBody:
             "expires_in_s": count(fields.get("expires_in_s", ""), "Expires"),
             "rate_limit_per_s": count(fields.get("rate_limit_per_s", ""), "Requests per second"),
             "tags": _tags(fields.get("tags", "")),
+            "path": _parts(fields.get("path", "")),
         }
     )
 
 
+def _parts(text: str) -> list[str]:
+    return [part for part in (one.strip() for one in text.split(",")) if part]
+
+
 def _tags(text: str) -> dict[str, str]:
     found = {}
-    for part in filter(None, (one.strip() for one in text.split(","))):
+    for part in _parts(text):
         name, equals, value = part.partition("=")
         if not equals or name in found:
             raise Refused(f"Tags: “{part[:40]}” is not a tag, or comes twice. Write team=search, cost_center=42.")

@@ -23,7 +23,5 @@ def mount(app: FastAPI, services: Services, temporal_ui: str | None) -> OpenPage
     """
     pages.load_pages()
     dashboard = app.state.dashboard = Dashboard(services, temporal_ui)
-    app.include_router(pages.router)
-    app.include_router(routes.router)
-    app.router.routes += [*asset_routes(), routes.MissingPage()]
+    app.router.routes += [*pages.router.routes, *routes.router.routes, *asset_routes(), routes.MissingPage()]
     return dashboard.pages

@@ -14,6 +14,7 @@ create table keys (
     expires_at timestamptz,
     rate_limit_per_s integer check (rate_limit_per_s > 0),  -- null: the gateway's setting
     tags       jsonb not null default '{}',           -- of every call made with it, value by name
+    path       text[] not null default '{}',          -- scopes of its calls through the proxy that name none
     check ((revoked_at is null) = (revoked_by is null))
 );
 -- Names identify people: with two live keys of one name, the rule that two people approve could not tell them apart.

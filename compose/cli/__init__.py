@@ -28,6 +28,7 @@ GROUPS = (
     "operations.migrate",
     "operations.doctor",
     "operations.audit",
+    "operations.reconcile",
     "context.tokens",
     "context.redact",
     "context.window",

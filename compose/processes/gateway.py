@@ -167,6 +167,7 @@ def build_services(
         prices=prices,
         provider=provider,
         proxy_output_tokens=settings.max_output_tokens,
+        min_output_tokens=settings.min_output_tokens,
         seal=Seal(settings.secrets_keys),
         targets=Targets(settings.webhook_targets),
         public_url=settings.public_url or f"http://{settings.gateway_host}:{settings.gateway_port}",

@@ -1,7 +1,8 @@
-"""`purser keys`: create, list, revoke."""
+"""`purser keys`: create, list, change, revoke."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
@@ -11,7 +12,14 @@ from purser.compose.cli.output import DataOption, JsonOption, out, print_json
 from purser.gateway.access.roles import Role
 
 if TYPE_CHECKING:
+    from purser.compose.cli.api.client import Gateway
     from purser.compose.settings import Settings
+
+
+PathOption = Annotated[
+    str | None,
+    typer.Option(metavar="SCOPES", help="Scopes of its calls through the proxy that name none: user:ana, session:s1."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -19,6 +27,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, help="Manage keys of the HTTP API.")
     group.command("create")(create)
     group.command("list")(list_keys)
+    group.command("change")(change)
     group.command("revoke")(revoke)
     app.add_typer(group, name="keys")
 
@@ -36,6 +45,7 @@ def create(
     tag: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Tag of every call made with the key; repeatable.")
     ] = None,
+    path: PathOption = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -47,14 +57,14 @@ def create(
     from purser.compose.cli.api.client import gateway
     from purser.compose.processes.up_file import command_settings
 
-    life, tags = seconds(expires), tags_by_name(tag or [])
+    life, tags, scopes = seconds(expires), tags_by_name(tag or []), _scopes(path or "")
     settings = command_settings(data)
     if tenant is not None or settings.api_key is None or settings.url is None:
-        made = _create_in_database(settings, tenant, name, role, life, rate_limit, tags)
+        made = _create_in_database(settings, tenant, name, role, life, rate_limit, tags, scopes)
     else:
         with gateway(data) as api:
-            body = {"name": name, "role": role, "expires_in_s": life, "rate_limit_per_s": rate_limit, "tags": tags}
-            made = api.post("/v1/keys", body)
+            body = {"name": name, "role": role, "expires_in_s": life, "rate_limit_per_s": rate_limit}
+            made = api.post("/v1/keys", body | {"tags": tags, "path": scopes})
     if as_json:
         print_json(made)
         return
@@ -73,6 +83,7 @@ def list_keys(data: DataOption = None, as_json: JsonOption = False) -> None:
         "name": text("name"),
         "role": text("role"),
         "tags": Cell(lambda key: escape(", ".join(f"{name}={value}" for name, value in key["tags"].items()))),
+        "path": Cell(lambda key: escape(", ".join(key["path"]))),
         "created": text("created_at"),
         "state": Cell(_state),
     }
@@ -88,26 +99,59 @@ def _state(key: Mapping[str, Any]) -> str:
     return f"[red]ended {key['expires_at']}[/]" if ended else f"[green]live until {key['expires_at']}[/]"
 
 
+def change(
+    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="The id that `purser keys list` shows.")],
+    path: Annotated[
+        str,
+        typer.Option(
+            metavar="SCOPES",
+            help="Scopes of its calls through the proxy that name none: user:ana, session:s1. Empty: only the tenant.",
+        ),
+    ],
+    data: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change the default path of a key, from its next request on."""
+    changed = _with_id(data, lambda api: api.request("PATCH", _of(key_id), json={"path": _scopes(path)}))
+    if as_json:
+        print_json(changed)
+    else:
+        out.print(f"Calls of {changed['name']}: {', '.join(changed['path']) or 'only the tenant'}.", markup=False)
+
+
 def revoke(
     key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="The id that `purser keys list` shows.")],
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Revoke a key, with immediate effect."""
+    revoked = _with_id(data, lambda api: api.delete(_of(key_id)))
+    if as_json:
+        print_json(revoked)
+    else:
+        out.print(f"{revoked['key_id']} of {revoked['name']} is revoked.", markup=False)
+
+
+def _of(key_id: str) -> str:
+    return f"/v1/keys/{quote(key_id, safe='')}"
+
+
+def _with_id(data: Path | None, ask: Callable[["Gateway"], Any]) -> Any:
+    """Sends a request about one key; where there is none, the error says how to find it."""
     from purser.compose.cli.api.client import gateway
     from purser.compose.errors import RequestFailed
 
     try:
         with gateway(data) as api:
-            revoked = api.delete(f"/v1/keys/{quote(key_id, safe='')}")
+            return ask(api)
     except RequestFailed as failed:
         if failed.problem.get("status") == 404:
             failed.problem["remedy"] = "`purser keys list` shows the ids."
         raise
-    if as_json:
-        print_json(revoked)
-    else:
-        out.print(f"{revoked['key_id']} of {revoked['name']} is revoked.", markup=False)
+
+
+def _scopes(text: str) -> list[str]:
+    return [part for part in (one.strip() for one in text.split(",")) if part]
 
 
 def _create_in_database(
@@ -118,6 +162,7 @@ def _create_in_database(
     life: int | None,
     rate_limit: int | None,
     tags: Mapping[str, str],
+    path: Sequence[str],
 ) -> dict[str, Any]:
     import asyncio
 
@@ -141,6 +186,7 @@ def _create_in_database(
                     expires_at=None if life is None else datetime.now(UTC) + timedelta(seconds=life),
                     rate_limit_per_s=rate_limit,
                     tags=tags,
+                    path=path,
                 )
         return KeyView.of(made.key).model_dump(mode="json") | {"key": made.secret}
 

@@ -1,6 +1,6 @@
 """`purser budget apply`, `export` and `replay`: all policies as one file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from purser.compose.cli.api.client import Gateway
 
 REPLAY_TIMEOUT_S = 300.0
-UNKNOWN = (
-    "Not known: whether a call that is stopped would have been repeated, and which others it would have ended; whether"
-    " a person would have approved; calls that were refused at the time."
-)
-"""What a replay cannot tell."""
 PoliciesFile = Annotated[Path, typer.Argument(metavar="FILE", help="YAML or JSON, as `export` prints it.")]
 
 
@@ -97,8 +92,33 @@ def replay(
         "money saved",
     )
     print_table(table(*columns, rows=rows, right=columns[1:]))
+    _print_steps(found["scopes"])
     out.print(f"{number(found['calls'])} calls since {begin:%Y-%m-%d %H:%M} UTC.", markup=False)
-    out.print(UNKNOWN, markup=False)
+    out.print(f"Not known: {'; '.join(found['not_known'])}.", markup=False)
+
+
+def _print_steps(scopes: Sequence[Mapping[str, Any]]) -> None:
+    """Print what the steps of ladders would have done, if calls reach any."""
+    from rich.markup import escape
+
+    from purser.compose.cli.tables import number, print_table, table, usd
+
+    columns = ("ladder of", "step", "from", "calls", "of unknown effect", "tokens saved", "money saved")
+    rows = [
+        (
+            escape(line["scope"]),
+            str(step["step"]),
+            f"{step['ratio'] * 100:g} %",
+            number(step["calls"]),
+            number(step["unknown"]),
+            number(step["saved_tokens"]),
+            usd(step["saved_nano_usd"]),
+        )
+        for line in scopes
+        for step in line["ladder"]
+    ]
+    if rows:
+        print_table(table(*columns, rows=rows, right=columns[1:]))
 
 
 def export(data: DataOption = None, as_json: JsonOption = False) -> None:

@@ -13,7 +13,7 @@ def register(app: typer.Typer) -> None:
 def audit_ledger(data: DataOption = None, as_json: JsonOption = False) -> None:
     """Recompute every balance from its entries and check the ledger's invariants, with the stack up or down.
 
-    The result is stored for metrics, `purser doctor` and the dashboard.
+    The result is stored for metrics, `purser doctor` and the dashboard, unless the database is read only.
     """
     import asyncio
     from datetime import UTC, datetime
@@ -35,7 +35,8 @@ def audit_ledger(data: DataOption = None, as_json: JsonOption = False) -> None:
                 began = monotonic()
                 found = await audit(pool)
                 run = AuditRun.of(found, datetime.now(UTC), monotonic() - began, "purser audit")
-                await AuditResults(pool).store(run)
+                if not await AuditResults(pool).store(run):
+                    typer.echo("The database is read only: the result is not stored, and no alert sees it.", err=True)
                 return found
 
     found = asyncio.run(run())

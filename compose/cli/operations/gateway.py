@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from purser.compose.cli.leaving import leave
 from purser.compose.cli.output import DataOption, JsonOption, print_json
 
 
@@ -37,3 +38,4 @@ def gateway(
             print_json({"gateway": f"http://{settings.gateway_host}:{settings.gateway_port}"})
 
     until_stopped(lambda stop: run_gateway(settings, stop, ready))
+    leave(0)

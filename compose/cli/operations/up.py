@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from purser.compose.cli.leaving import leave
 from purser.compose.cli.output import JsonOption, out, print_json
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def up(
         _show(running, link, settings.data_dir)
 
     until_stopped(lambda stop: run_up(settings, stop, announce, fresh=fresh))
+    leave(0)
 
 
 def _show(running: "Running", link: str, data_dir: Path) -> None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from purser.compose.cli.leaving import leave
 from purser.compose.cli.output import FAILURE, DataOption, JsonOption, out, print_json
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def worker(
             print_json({"task_queue": settings.task_queue})
 
     until_stopped(lambda stop: run_worker(settings, stop, ready))
+    leave(0)
 
 
 def _verify(settings: "Settings", limit: int, as_json: bool) -> None:

@@ -2,18 +2,24 @@
 
 It starts its own Postgres, measures, and audits the ledger after every run: figures of a ledger that does not add up
 are worthless. Unbatched means that every caller has its own ledger object, so that no requests share a batch. Beside
-plain pairs it measures calls with a label and three more periods on the session, and calls of which one in ten is
-refused, which counts as a pair, and one in ten uses more than it holds.
+plain pairs it measures calls with a label and three more periods on the session, in rounds that alternate with plain
+ones, and calls of which one in ten is refused, which counts as a pair, and one in ten uses more than it holds.
+Processor time is that of this process and of Postgres' backends: on a busy machine it tells more than durations do.
 """
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from enum import StrEnum
 from pathlib import Path as FilePath
+from statistics import median
+
+import psutil
 
 from purser.benchmarks.outcome import Outcome, Table, percentile_ms
 from purser.benchmarks.postgres import temporary_postgres
+from purser.benchmarks.processor_time import processor_s
 from purser.budget.actors import Actor
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest, Report
@@ -33,6 +39,8 @@ TEAM = Scope(Kind.TAG, "team=bench")
 UNBATCHED = (1, 8, 32)
 BATCHED = (50, 200)
 SECONDS = 5.0
+ROUNDS = 5
+"""Rounds of each load that alternate."""
 
 
 class Load(StrEnum):
@@ -55,6 +63,8 @@ class Run:
     pairs_per_second: float
     hold_p50_ms: float
     hold_p99_ms: float
+    cpu_us: int
+    """Processor time of a pair."""
     gate_passed: bool
 
 
@@ -73,12 +83,14 @@ async def measure(
         await _limit(pool, Scope(Kind.SESSION, f"{session}-full"), 1)
         shared = Ledger(pool, settings)
         ledgers = [shared if batched else Ledger(pool, settings) for _ in range(callers)]
+        before = await _processor_times(pool)
         begun = time.perf_counter()
         deadline = begun + seconds
         loops = [_caller(ledger, session, number, deadline, load) for number, ledger in enumerate(ledgers)]
         done = await asyncio.gather(*loops)
         took = [duration for durations, _ in done for duration in durations]
         elapsed = time.perf_counter() - begun
+        busy = sum(one - before.get(process, 0) for process, one in (await _processor_times(pool)).items())
         return Run(
             load=load,
             callers=callers,
@@ -88,8 +100,16 @@ async def measure(
             pairs_per_second=round(len(took) / elapsed, 1),
             hold_p50_ms=percentile_ms(took, 0.50),
             hold_p99_ms=percentile_ms(took, 0.99),
+            cpu_us=round(busy / len(took) * 1_000_000),
             gate_passed=await _gate(pool, session, sum(used for _, used in done)),
         )
+
+
+async def _processor_times(pool: Pool) -> dict[int, float]:
+    """Seconds of processor time of this process and of the backends of the database, by process id."""
+    found = await pool.fetch("select pid from pg_stat_activity where datname = current_database()")
+    processes = [psutil.Process(), *(psutil.Process(row["pid"]) for row in found)]
+    return {process.pid: processor_s(process) for process in processes}
 
 
 async def _limit(pool: Pool, scope: Scope, tokens: int) -> None:
@@ -137,21 +157,35 @@ def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
     plain = [run for run in runs if run.load == Load.PLAIN]
     best = max(run.pairs_per_second for run in plain if not run.batched)
     gain = round(plain[-1].pairs_per_second / best, 1)
+    limits = {
+        figure: round(_middle(runs, Load.LIMITS, figure) / _middle(runs, Load.PLAIN, figure), 2)
+        for figure in ("hold_p50_ms", "cpu_us")
+    }
     columns = [field.name.replace("_", " ") for field in fields(Run)]
     return Outcome(
         gate_passed=all(run.gate_passed for run in runs),
-        results={"runs": [asdict(run) for run in runs], "batched_over_best_unbatched": gain},
-        settings={"seconds": seconds, "scopes": 3},
+        results={
+            "runs": [asdict(run) for run in runs],
+            "batched_over_best_unbatched": gain,
+            "limits_over_plain": limits,
+        },
+        settings={"seconds": seconds, "scopes": 3, "rounds": ROUNDS},
         tables=[
-            Table(f"hold + settle, batched {gain} times the best unbatched", columns, [astuple(run) for run in runs])
+            Table(f"hold + settle, batched {gain} times the best unbatched", columns, [astuple(run) for run in runs]),
+            Table("A label and three periods, times plain, one caller", ["figure", "times"], list(limits.items())),
         ],
     )
 
 
+def _middle(runs: Sequence[Run], load: Load, figure: str) -> float:
+    """The median of a figure over the rounds of a load with one caller."""
+    return median(float(getattr(run, figure)) for run in runs if run.load == load and run.callers == 1)
+
+
 async def _runs(seconds: float) -> list[Run]:
     async with temporary_postgres() as dsn:
-        loads = (Load.PLAIN, Load.LIMITS)
-        alone = [(load, callers) for callers in UNBATCHED for load in loads[: 2 if callers == 1 else 1]]
+        rounds = [(load, 1) for _ in range(ROUNDS) for load in (Load.PLAIN, Load.LIMITS)]
+        alone = rounds + [(Load.PLAIN, callers) for callers in UNBATCHED if callers > 1]
         runs = [
             await measure(dsn, callers, seconds, batched=False, connections=callers, load=load)
             for load, callers in alone

@@ -16,17 +16,16 @@ from datetime import UTC, datetime, timedelta
 
 from purser.activities.calls.attempts import Attempt, Attempts
 from purser.activities.calls.growing_holds import GrowingHold
-from purser.activities.calls.ladder import NO_STEPS, Climb, StepReached
 from purser.activities.calls.room import bounds_of
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.postgres.calls import Call
 from purser.activities.postgres.outputs import Outputs
 from purser.benchmarks.holding.sizing import LEAST_OUTPUT, Sizing
 from purser.benchmarks.holding.transcripts import MODEL, OUTPUT_CAP, RecordedCall
+from purser.budget.climbs import NO_STEPS, Climb, StepReached
 from purser.budget.gate import NOTHING, GateAnswer
 from purser.budget.holds import HoldAnswer, HoldRequest
 from purser.budget.learned_holds import output_seen
-from purser.budget.policies.ladder import output_cap
 from purser.budget.policies.policy import Policy
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.ledger.ledger import Ledger
@@ -168,7 +167,8 @@ class _Agent:
                         raise StepReached(answer.gate)
             except StepReached as further:
                 names = {name for one in further.gate.ladder.values() for name in one.step.model}
-                climb = climb.after(further.gate, call, MODEL, prices, names)
+                usage = Usage(input=call.prompt_tokens, output=call.ask.tokens - call.prompt_tokens)
+                climb = climb.after(further.gate, usage, MODEL, prices, names)
                 continue
             self.of.tally.eased += bool(call.ladder)
             return call, answer
@@ -186,7 +186,7 @@ class _Agent:
     async def _plan(self, turn: int, recorded: RecordedCall, climb: Climb, last: GateAnswer | None) -> Call:
         tenant, sizing, prices = self.of.tenant, self.of.sizing, self.of.prices
         model = climb.model or MODEL
-        cap = output_cap(climb.steps, OUTPUT_CAP, LEAST_OUTPUT)
+        cap = climb.output_cap(OUTPUT_CAP, LEAST_OUTPUT)
         output = cap
         if last is None:
             output = sizing.output(await Outputs(self.of.pool).seen(tenant, recorded.agent_id, model), cap)

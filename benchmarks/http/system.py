@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from purser.benchmarks.postgres import temporary_postgres
+from purser.benchmarks.processor_time import processor_s
 from purser.compose.processes.gateway import renew_admin_key
 from purser.compose.stack.temporal import EmbeddedTemporal
 
@@ -36,8 +37,8 @@ class System:
         postgres = [one for one in psutil.process_iter(["name"]) if one.info["name"] == "postgres"]
         whole = psutil.cpu_times()
         return {
-            "gateway": _of(self.gateway),
-            "postgres": sum(_of(one) for one in postgres),
+            "gateway": processor_s(self.gateway),
+            "postgres": sum(processor_s(one) for one in postgres),
             "machine": sum(whole) - whole.idle - getattr(whole, "iowait", 0.0),
         }
 
@@ -99,11 +100,3 @@ def _stop(process: "subprocess.Popen[str]") -> None:
         process.wait()
     if process.stdout is not None:
         process.stdout.close()
-
-
-def _of(process: psutil.Process) -> float:
-    try:
-        times = process.cpu_times()
-    except psutil.NoSuchProcess:
-        return 0.0
-    return float(times.user + times.system)

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from purser.benchmarks import window_prefixes
 from purser.benchmarks.data import rows
 from purser.benchmarks.outcome import Cell, Outcome, Table
-from purser.benchmarks.window_checks import Case, faults, messages_of
-from purser.benchmarks.window_speed import MODEL, SIZES, Timing, measure
+from purser.benchmarks.windows import prefixes
+from purser.benchmarks.windows.checks import Case, faults, messages_of
+from purser.benchmarks.windows.speed import MODEL, SIZES, Timing, measure
 from purser.context.compression.extraction import extract
 from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.messages import Message
@@ -47,16 +47,16 @@ def run(data: Path | None) -> Outcome:
     """Runs the benchmark on the conversations in the folder `data`."""
     cut = {name: sweep(conversations(data, name), beginnings, everywhere=True) for name in CUT_EVERYWHERE}
     whole = {name: sweep(conversations(data, name), extract, everywhere=False) for name in WHOLE}
-    prefixes = window_prefixes.measure(conversations(data, "tau_airline"))
+    stable = prefixes.measure(conversations(data, "tau_airline"))
     timings = asyncio.run(measure())
     growth, slow = grown(timings), list(missed(timings))
     wrong = sum(sum(found.values()) - found["right"] - found["refused"] for found in (*cut.values(), *whole.values()))
     return Outcome(
-        gate_passed=wrong == 0 and window_prefixes.is_better(prefixes) and not slow,
+        gate_passed=wrong == 0 and prefixes.is_better(stable) and not slow,
         results={
             "cut_everywhere": {name: dict(found) for name, found in cut.items()},
             "whole": {name: dict(found) for name, found in whole.items()},
-            "prefixes": [asdict(one) for one in prefixes],
+            "prefixes": [asdict(one) for one in stable],
             "speed": [asdict(timing) for timing in timings],
             "growth": growth,
             "missed": slow,
@@ -65,7 +65,7 @@ def run(data: Path | None) -> Outcome:
         tables=[
             _table("Cut at every message, every strategy and preset", cut),
             _table("Whole conversations, extractive summaries", whole),
-            window_prefixes.table(prefixes),
+            prefixes.table(stable),
             _timings(timings),
             Table(f"{SIZES[1] // SIZES[0]} times the history", ["way", "times the p50"], list(growth.items())),
             Table(

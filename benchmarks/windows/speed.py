@@ -14,7 +14,7 @@ from random import Random
 
 from purser.benchmarks.outcome import percentile_ms
 from purser.benchmarks.postgres import temporary_postgres
-from purser.benchmarks.window_peers import peers
+from purser.benchmarks.windows.peers import peers
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.compose.cli.run_async import SWITCH_INTERVAL_S, freeze_heap
 from purser.context.compression.summaries import Method, Summary

@@ -67,7 +67,7 @@ class Score:
 
 def table() -> list[Row]:
     """All rows of all countries."""
-    places = sorted((files("purser.benchmarks") / "redaction").iterdir(), key=lambda place: place.name)
+    places = sorted((files("purser.benchmarks.redact") / "texts").iterdir(), key=lambda place: place.name)
     return [row for place in places for row in read(place.name, place.read_text(encoding="utf-8"))]
 
 

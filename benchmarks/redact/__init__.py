@@ -1,6 +1,6 @@
 """Recall and false alarms of redaction, compared with the seven patterns of Shannon.
 
-A table of texts from ten countries (`redaction_table`), half of them without personal data.
+A table of texts from ten countries (`table`), half of them without personal data.
 Personal data in labelled sentences (`pii_synth`), dates in airline transcripts (`tau_airline`), landlines in Chinese
 dialogues (`crosswoz`), and replacements in logs of agents (`whowhen`, `sweagent`), which contain little personal data.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from purser.benchmarks.data import Row, rows
 from purser.benchmarks.outcome import Cell, Outcome, Table
-from purser.benchmarks.redaction_table import Score, score, table
+from purser.benchmarks.redact.table import Score, score, table
 from purser.context.redaction import Redactor
 
 KINDS = {

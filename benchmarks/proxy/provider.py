@@ -1,0 +1,71 @@
+"""The bare provider: it answers every chat request at once with the same reply, and counts what it served."""
+
+import asyncio
+import json
+from multiprocessing.connection import Connection
+from typing import Any
+
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+PROMPT, REPLY = 10, 20
+"""Tokens of every call."""
+CHUNKS = 10
+_USAGE = {"prompt_tokens": PROMPT, "completion_tokens": REPLY, "total_tokens": PROMPT + REPLY}
+_ABOUT = {"id": "chatcmpl-1", "created": 0, "model": "gpt-4o"}
+_JSON, _EVENTS = b"application/json", b"text/event-stream"
+
+
+def run_provider(connection: "Connection[Any, Any]") -> None:
+    """Serves until the process ends; sends its port. Entry point of a process."""
+    asyncio.run(_serve(connection))
+
+
+async def _serve(connection: "Connection[Any, Any]") -> None:
+    server = uvicorn.Server(uvicorn.Config(_Provider(), port=0, log_level="error", access_log=False, lifespan="off"))
+    serving = asyncio.create_task(server.serve())
+    while not server.started:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    connection.send(server.servers[0].sockets[0].getsockname()[1])
+    await serving
+
+
+class _Provider:
+    def __init__(self) -> None:
+        self._calls = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = b""
+        while (message := await receive())["type"] == "http.request":
+            body += message.get("body", b"")
+            if not message.get("more_body"):
+                break
+        if scope["method"] == "GET":
+            await _answer(send, _JSON, [json.dumps({"calls": self._calls}).encode()])
+            return
+        self._calls += 1
+        asked = json.loads(body)
+        await _answer(send, _EVENTS, _stream()) if asked.get("stream") else await _answer(send, _JSON, [_whole()])
+
+
+def _whole() -> bytes:
+    message = {"role": "assistant", "content": "word " * REPLY}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return json.dumps(_ABOUT | {"object": "chat.completion", "choices": [choice], "usage": _USAGE}).encode()
+
+
+def _stream() -> list[bytes]:
+    deltas: list[tuple[dict[str, str], str | None]] = [({"content": "word " * (REPLY // CHUNKS)}, None)] * CHUNKS
+    chunks: list[dict[str, Any]] = [
+        {"choices": [{"index": 0, "delta": delta, "finish_reason": end}]} for delta, end in [*deltas, ({}, "stop")]
+    ]
+    chunks.append({"choices": [], "usage": _USAGE})
+    about = _ABOUT | {"object": "chat.completion.chunk"}
+    return [b"data: " + json.dumps(about | chunk).encode() + b"\n\n" for chunk in chunks] + [b"data: [DONE]\n\n"]
+
+
+async def _answer(send: Send, kind: bytes, parts: list[bytes]) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind)]})
+    for part in parts:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -36,6 +36,7 @@ from purser_client.errors import (
     Unreadable,
 )
 from purser_client.events import Event
+from purser_client.paths import budget_path
 from purser_client.settings import Patience
 from purser_client.types import BudgetBody, HoldRequestBody, TaskFile
 
@@ -72,4 +73,5 @@ __all__ = [
     "UnknownPrice",
     "UnknownUsage",
     "Unreadable",
+    "budget_path",
 ]

@@ -43,7 +43,8 @@ def _usage_in(block: Any) -> dict[str, Any] | None:
     for name in _NAMES:
         if (inner := block.get(name)) is not None:
             return _usage_in(plain(inner)) or None
-    return dict(block) if _FIGURES & block.keys() else None
+    figures = {name for name, value in block.items() if isinstance(value, int)}  # `output` of a reply is a list
+    return dict(block) if _FIGURES & figures else None
 
 
 @dataclass(slots=True)

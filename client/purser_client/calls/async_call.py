@@ -1,7 +1,7 @@
 """A call whose requests are awaited: `async with purser.call(...) as call`."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterable, Coroutine
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -39,7 +39,7 @@ class AsyncCall(OpenCall):
         """Charges the usage of a reply, or a usage block, and ends the hold. Repeating it has no effect."""
         return await uncancelled(self._run(self._course.settle(reply)))
 
-    async def stream(self, chunks: AsyncIterable[C]) -> AsyncIterator[C]:
+    async def stream(self, chunks: AsyncIterable[C]) -> AsyncGenerator[C, None]:
         """Hands on the chunks of a streamed reply; at the end of the block what has arrived is charged."""
         async for chunk in chunks:
             self._course.streamed.add(chunk)

@@ -8,7 +8,16 @@ from typing import Any, TypeAlias, TypeVar
 
 from purser_client.calls.costs import costs_nothing
 from purser_client.counting import Count, input_tokens
-from purser_client.errors import CallEnded, Conflict, InvalidRequest, NotFound, NotStarted, PurserError, not_admitted
+from purser_client.errors import (
+    CallEnded,
+    Conflict,
+    InvalidRequest,
+    KeyReused,
+    NotFound,
+    NotStarted,
+    PurserError,
+    not_admitted,
+)
 from purser_client.operations import holds
 from purser_client.operations.operation import Operation, new_key
 from purser_client.types import HoldState, HoldView, SettlementView, StepView, StoredHoldView
@@ -47,13 +56,14 @@ class Terms:
     key: str | None = None
     tags: Mapping[str, str] | None = None
     attempt: int | None = 1
+    tries: int = 1
     lease_s: float = 60.0
     wait_s: float = 30.0
     approval_s: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.max_output_tokens < 1 or self.lease_s < 1 or (self.attempt or 1) < 1:
-            raise ValueError("max_output_tokens, lease_s and attempt must be at least 1")
+        if min(self.max_output_tokens, self.lease_s, self.attempt or 1, self.tries) < 1:
+            raise ValueError("max_output_tokens, lease_s, attempt and tries must be at least 1")
 
     @property
     def lease_ms(self) -> int:
@@ -111,17 +121,30 @@ class CallCourse:
             NotAdmitted: the budget does not admit the call, or not soon enough.
             CallEnded: the call of this key has ended before.
         """
-        answer = yield from self._ask()
-        if answer.hold_id is None:
-            raise not_admitted(answer)
-        if answer.state != HoldState.HELD:
-            raise CallEnded(f"the call of key {self.key!r} is {answer.state.value} already: use another key")
+        first = self.key
+        for number in range(1, self.terms.tries + 1):
+            self.key = first if number == 1 else f"{first}/{number}"
+            try:
+                answer = yield from self._admitted()
+            except (CallEnded, KeyReused):
+                if number == self.terms.tries:
+                    raise
+            else:
+                break
         self.held = answer
         if self.terms.attempt is None:
             stored: StoredHoldView = yield holds.show(self.hold_id)
             self._attempt = stored.attempts
         if answer.delay_ms:
             yield Pause(answer.delay_ms / 1_000)
+
+    def _admitted(self) -> Course[HoldView]:
+        answer = yield from self._ask()
+        if answer.hold_id is None:
+            raise not_admitted(answer)
+        if answer.state != HoldState.HELD:
+            raise CallEnded(f"the call of key {self.key!r} is {answer.state.value} already: use another key")
+        return answer
 
     def start(self) -> Course[int]:
         """Starts the next attempt, and returns the output tokens that the request may ask for.
@@ -253,3 +276,7 @@ class OpenCall:
     def charged(self) -> SettlementView | None:
         """What the call has cost, once it is settled."""
         return self._course.charged
+
+    def arrived(self, part: object) -> None:
+        """Notes a chunk, or a text, of a streamed reply that does not pass `stream`."""
+        self._course.streamed.add(part)

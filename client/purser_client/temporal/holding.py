@@ -13,8 +13,10 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from purser_client.calls.async_call import AsyncCall
+from purser_client.calls.options import trying, under_hold
 from purser_client.client import AsyncPurser
-from purser_client.errors import ApprovalNeeded, BudgetBusy, CallEnded, KeyReused, NotAdmitted
+from purser_client.errors import ApprovalNeeded, BudgetBusy, NotAdmitted
+from purser_client.paths import budget_path
 from purser_client.temporal.estimates import Estimating, Reading
 from purser_client.temporal.paths import path_of
 from purser_client.usage import plain
@@ -55,16 +57,28 @@ class Holding(ActivityInboundInterceptor):
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:
         """See base class."""
         info = activity.info()
-        if not info.in_workflow or not self._terms.matches(info.activity_type):
+        if not info.in_workflow:
             return await super().execute_activity(input)
+        if not self._terms.matches(info.activity_type):
+            return await self._pass_on(info, input)
         call = await self._admitted(info, input)
         try:
-            result = await super().execute_activity(input)
+            with under_hold():
+                result = await super().execute_activity(input)
         except BaseException as error:
             await call.__aexit__(type(error), error, None)
             raise
         await self._charge(call, result)
         return result
+
+    async def _pass_on(self, info: activity.Info, input: ExecuteActivityInput) -> Any:
+        """Runs an activity whose calls, if it has any, are held by an adapter inside of it."""
+        try:
+            with budget_path(*path_of(input.headers, str(info.workflow_id))), trying(_key(info), info.attempt):
+                return await super().execute_activity(input)
+        except NotAdmitted as error:
+            # Without the cause: its stack would be most of the failure, and Temporal cuts what it shows of a retry.
+            raise self._failure(error) from None
 
     async def _admitted(self, info: activity.Info, input: ExecuteActivityInput) -> AsyncCall:
         """A call whose attempt has started.
@@ -76,34 +90,26 @@ class Holding(ActivityInboundInterceptor):
             async with _beating(info):
                 return await self._begin(info, input)
         except NotAdmitted as error:
-            raise self._failure(error) from error
+            # Without the cause: its stack would be most of the failure, and Temporal cuts what it shows of a retry.
+            raise self._failure(error) from None
 
     async def _begin(self, info: activity.Info, input: ExecuteActivityInput) -> AsyncCall:
-        for number in range(1, info.attempt + 1):
-            call = self._call(info, input, number)
-            try:
-                await call.__aenter__()
-            except (CallEnded, KeyReused):
-                # An earlier attempt has ended this hold, or asked for another one before a deployment.
-                if number == info.attempt:
-                    raise
-                continue
-            try:
-                await call.start()
-            except BaseException as error:
-                await call.__aexit__(type(error), error, None)
-                raise
-            return call
-        raise AssertionError("attempts count from 1")
+        call = self._call(info, input)
+        await call.__aenter__()
+        try:
+            await call.start()
+        except BaseException as error:
+            await call.__aexit__(type(error), error, None)
+            raise
+        return call
 
-    def _call(self, info: activity.Info, input: ExecuteActivityInput, number: int) -> AsyncCall:
-        """The call of this activity under its first hold, or that of a later attempt.
+    def _call(self, info: activity.Info, input: ExecuteActivityInput) -> AsyncCall:
+        """The call of this activity.
 
         An attempt whose worker has died leaves its hold open, and the next one joins it; the same goes for one that
-        waits for a person. So every attempt tries the keys of those before it, and takes the first that has not ended.
+        waits for a person. So every attempt tries the keys of those before it.
         """
         terms, estimate = self._terms, self._terms.estimate(input.args)
-        key = f"{info.workflow_id}/{info.workflow_run_id}/{info.activity_id}"
         return terms.purser.call(
             path_of(input.headers, str(info.workflow_id)),
             model=estimate.model,
@@ -111,8 +117,9 @@ class Holding(ActivityInboundInterceptor):
             max_output_tokens=estimate.max_output_tokens,
             input_tokens=estimate.input_tokens,
             nano_usd=estimate.nano_usd,
-            key=key if number == 1 else f"{key}/{number}",
+            key=_key(info),
             attempt=1 if info.attempt == 1 else None,
+            tries=info.attempt,
             lease_s=terms.lease_s,
             wait_s=terms.wait_s,
             approval_s=terms.approval_s,
@@ -144,6 +151,10 @@ class Holding(ActivityInboundInterceptor):
                 return ApplicationError(str(error), details, type=kind, non_retryable=True)
         category = ApplicationErrorCategory.BENIGN
         return ApplicationError(str(error), details, type=kind, next_retry_delay=delay, category=category)
+
+
+def _key(info: activity.Info) -> str:
+    return f"{info.workflow_id}/{info.workflow_run_id}/{info.activity_id}"
 
 
 @asynccontextmanager

@@ -2,9 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from typing import Any
 
 from temporalio import workflow
@@ -17,24 +15,11 @@ from temporalio.worker import (
     WorkflowOutboundInterceptor,
 )
 
+from purser_client.paths import current_path
+
 HEADER = "purser-path"
 _FOREIGN = re.compile(r"[^A-Za-z0-9._~-]")
 _LONGEST = 128
-_path: ContextVar[tuple[str, ...]] = ContextVar("purser_path", default=())
-
-
-@contextmanager
-def budget_path(*scopes: str) -> Iterator[None]:
-    """Sets the path of the model activities that a workflow starts in this block.
-
-    Args:
-        scopes: Outermost first, for example `"user:ana", "session:s1"`.
-    """
-    token = _path.set(scopes)
-    try:
-        yield
-    finally:
-        _path.reset(token)
 
 
 def default_path(workflow_id: str) -> list[str]:
@@ -77,5 +62,5 @@ class PathOutbound(WorkflowOutboundInterceptor):
 
 
 def _with_path(headers: Mapping[str, Payload]) -> Mapping[str, Payload]:
-    scopes = list(_path.get()) or default_path(workflow.info().workflow_id)
+    scopes = list(current_path()) or default_path(workflow.info().workflow_id)
     return {**headers, HEADER: PayloadConverter.default.to_payload(scopes)}

@@ -32,6 +32,7 @@ from purser_client.types.budgets import (
     ReplayBody,
     ReplayLineView,
     ReplayScopeView,
+    ReplayStepView,
     ReplayView,
 )
 from purser_client.types.common import (
@@ -230,6 +231,7 @@ __all__ = [
     "ReplayBody",
     "ReplayLineView",
     "ReplayScopeView",
+    "ReplayStepView",
     "ReplayView",
     "RetentionBody",
     "RetentionView",

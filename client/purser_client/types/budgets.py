@@ -193,6 +193,27 @@ class ReplayLineView(Answer):
     saved_tokens: int
     """What the calls that would have been refused or needed an approval were charged."""
     saved_nano_usd: int
+    eased: int
+    """Calls that would have taken a step of a ladder."""
+    eased_tokens: int
+    """What they would have been charged less, as far as the ledger tells: a cheaper model uses as many tokens."""
+    eased_nano_usd: int
+
+
+class ReplayStepView(Answer):
+    """What one step of the ladder of a scope would have done. A call with steps of several scopes counts on each."""
+
+    step: int
+    """Its number, from 1."""
+    ratio: float
+    calls: int
+    """Calls that would have taken it, with the steps below that it leaves open."""
+    unknown: int
+    """Further calls that reach it, of which the ledger knows no model or no usage by kind of tokens: they are replayed
+    as they were."""
+    saved_tokens: int
+    """What the calls that take it would have been charged less."""
+    saved_nano_usd: int
 
 
 class ReplayScopeView(Answer):
@@ -213,7 +234,14 @@ class ReplayScopeView(Answer):
     saved_tokens: int
     """What the calls that would have been refused or needed an approval were charged."""
     saved_nano_usd: int
+    eased: int
+    """Calls that would have taken a step of a ladder."""
+    eased_tokens: int
+    """What they would have been charged less, as far as the ledger tells: a cheaper model uses as many tokens."""
+    eased_nano_usd: int
     scope: str
+    ladder: list[ReplayStepView]
+    """The steps of its ladder that calls reach."""
 
 
 class ReplayView(Answer):
@@ -223,4 +251,6 @@ class ReplayView(Answer):
     """Calls that were replayed."""
     total: ReplayLineView
     scopes: list[ReplayScopeView]
-    """The scopes that would have held up calls, those that save most first; at most 1,000."""
+    """The scopes that would have held up calls or had them take steps, those that save most first; at most 1,000."""
+    not_known: list[str]
+    """What the ledger cannot tell."""

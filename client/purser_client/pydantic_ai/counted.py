@@ -1,0 +1,58 @@
+"""What the model reads and writes, in the form that the client counts."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.usage import RequestUsage
+
+
+def messages_of(messages: Sequence[ModelMessage]) -> Iterator[Any]:
+    """The parts of all messages, and the instructions of the newest request, which alone are sent."""
+    instructions = [one.instructions for one in messages if isinstance(one, ModelRequest) and one.instructions]
+    if instructions:
+        yield {"role": "system", "content": instructions[-1]}
+    for message in messages:
+        for part in message.parts:
+            yield _part(part)
+
+
+def tools_of(parameters: ModelRequestParameters) -> Iterator[Any]:
+    """Tools, and the form of the output."""
+    for tool in (*parameters.function_tools, *parameters.output_tools):
+        yield {"name": tool.name, "description": tool.description, "parameters": tool.parameters_json_schema}
+    if parameters.output_object is not None:
+        yield parameters.output_object.json_schema
+
+
+def usage_of(usage: RequestUsage) -> dict[str, int]:
+    """Usage in the words of the gateway; input of pydantic-ai includes what was read from and written to caches."""
+    cached = usage.cache_read_tokens + usage.cache_write_tokens
+    return {
+        "input": max(0, usage.input_tokens - cached),
+        "cache_read": usage.cache_read_tokens,
+        "cache_write_5m": usage.cache_write_tokens - usage.cache_write_1h_tokens,
+        "cache_write_1h": usage.cache_write_1h_tokens,
+        "output": usage.output_tokens,
+    }
+
+
+def written_in(response: ModelResponse) -> str:
+    """What has arrived of a reply."""
+    return "".join(_written(part) for part in response.parts)
+
+
+def _written(part: object) -> str:
+    match part:
+        case TextPart() | ThinkingPart():
+            return str(part.content)
+        case ToolCallPart():
+            return f"{part.tool_name}{part.args_as_json_str()}"
+    return ""
+
+
+def _part(part: Any) -> Any:
+    if isinstance(part, ToolCallPart):
+        return {"role": part.part_kind, "name": part.tool_name, "arguments": part.args}
+    return {"role": part.part_kind, "content": getattr(part, "content", part)}

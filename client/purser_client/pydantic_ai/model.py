@@ -1,0 +1,91 @@
+"""A model under a budget: every request to it is a call of its own."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any, Unpack
+
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models import KnownModelName, Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import RunContext
+
+from purser_client.calls.async_call import AsyncCall
+from purser_client.calls.options import CallOptions, asked
+from purser_client.client import AsyncPurser
+from purser_client.pydantic_ai.counted import messages_of, tools_of, usage_of, written_in
+
+
+class PurserModel(WrapperModel):
+    """Calls another model, if the budget admits it."""
+
+    def __init__(
+        self, purser: AsyncPurser, wrapped: Model | KnownModelName | str, /, **options: Unpack[CallOptions]
+    ) -> None:
+        """Makes a model.
+
+        Args:
+            purser: The client of the gateway, open as long as agents run.
+            wrapped: The model that is called, without the retries of its provider's library.
+            options: How calls are held, see `CallOptions`.
+        """
+        super().__init__(wrapped)
+        self._purser = purser
+        self._options = options
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """See base class. Raises `NotAdmitted` before anything is sent."""
+        async with self._call(messages, model_settings, model_request_parameters) as call:
+            settings = _settings(model_settings, await call.start())
+            response = await self.wrapped.request(messages, settings, model_request_parameters)
+            if not response.usage.unmeasured_requests:  # else nothing was reported: the estimate is charged
+                await call.settle(usage_of(response.usage))
+        return response
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        """See base class. Raises `NotAdmitted` before anything is sent."""
+        async with self._call(messages, model_settings, model_request_parameters) as call:
+            settings = _settings(model_settings, await call.start())
+            async with self.wrapped.request_stream(
+                messages, settings, model_request_parameters, run_context
+            ) as streamed:
+                try:
+                    yield streamed
+                finally:
+                    await _charge(call, streamed.get())
+
+    def _call(
+        self, messages: list[ModelMessage], settings: ModelSettings | None, parameters: ModelRequestParameters
+    ) -> AsyncCall:
+        stated = (settings or {}).get("max_tokens", (self.wrapped.settings or {}).get("max_tokens"))
+        return self._purser.call(
+            **asked(self._options, stated),
+            model=self.wrapped.model_name,
+            messages=list(messages_of(messages)),
+            tools=list(tools_of(parameters)),
+        )
+
+
+def _settings(settings: ModelSettings | None, max_tokens: int) -> ModelSettings:
+    """With what the hold covers: one request, of this size at most."""
+    changed: dict[str, Any] = {**(settings or {}), "max_tokens": max_tokens, "max_retries": 0}
+    return ModelSettings(**changed)
+
+
+async def _charge(call: AsyncCall, response: ModelResponse) -> None:
+    if response.state == "complete" and not response.usage.unmeasured_requests:
+        await call.settle(usage_of(response.usage))
+    elif text := written_in(response):
+        call.arrived(text)

@@ -1,0 +1,24 @@
+"""The gateway and the provider that `client/tests/run.py` has started."""
+
+import os
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from doors import Door, words
+
+from purser_client import AsyncPurser
+
+
+@pytest.fixture
+async def door() -> AsyncIterator[Door]:
+    """A session of the test's own; the provider without scripts."""
+    async with AsyncPurser(count=words) as purser, httpx.AsyncClient(base_url=os.environ["PROVIDER"]) as provider:
+        made = Door(purser, provider)
+
+        async def note(request: httpx.Request) -> None:
+            made.sent.append(request.url.path)
+
+        await made.reset()
+        purser._http.event_hooks["request"].append(note)
+        yield made

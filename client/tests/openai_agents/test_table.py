@@ -1,0 +1,3 @@
+"""The table, for the OpenAI Agents SDK."""
+
+from table import *  # noqa: F403

@@ -1,0 +1,53 @@
+"""The model of pydantic-ai on the provider of the tests."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from doors import MODEL, Door
+from openai import AsyncOpenAI
+from pydantic_ai import Agent
+from pydantic_ai.models import Model
+from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.settings import ModelSettings
+from table import OUTPUT
+
+from purser_client.pydantic_ai import PurserModel
+
+
+@dataclass
+class PydanticRoad:
+    """An agent with the model."""
+
+    model: Model
+
+    @property
+    def agent(self) -> Agent[None, str]:
+        return Agent(self.model, model_settings=ModelSettings(max_tokens=OUTPUT))
+
+    async def ask(self, text: str) -> str:
+        return (await self.agent.run(text)).output
+
+    async def stream(self, text: str) -> AsyncIterator[str]:
+        async with self.agent.run_stream(text) as result:
+            async for piece in result.stream_text(delta=True, debounce_by=None):
+                yield piece
+
+
+@pytest.fixture
+async def wrapped(door: Door) -> AsyncIterator[Model]:
+    """A model of the provider whose library would repeat requests."""
+    async with AsyncOpenAI(base_url=door.api_base, max_retries=2) as client:
+        yield OpenAIChatModel(MODEL, provider=OpenAIProvider(openai_client=client))
+
+
+@pytest.fixture
+def road_of(door: Door, wrapped: Model) -> Callable[..., PydanticRoad]:
+    def make(*, retries: int = 0, wait_s: float = 0, **options: Any) -> PydanticRoad:
+        model = PurserModel(door.purser, wrapped, path=door.path, wait_s=wait_s, **options)
+        return PydanticRoad(FallbackModel(model, *[model] * retries) if retries else model)
+
+    return make

@@ -1,0 +1,82 @@
+"""Runs the tests of the adapters, each in the environment of its framework, on one gateway and one provider.
+
+Arguments: names of frameworks, as the files in client/requirements. Needs what `make doors` installs.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+TESTS = ROOT / "client" / "tests"
+PRICES = {"gpt-4o": {"input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06, "max_output_tokens": 4096}}
+
+
+def main(frameworks: Sequence[str]) -> int:
+    """Runs them all, also after a failure; returns 1 if any failed."""
+    with tempfile.TemporaryDirectory(prefix="purser-doors-") as home, ExitStack() as stack:
+        env = stack.enter_context(_system(Path(home)))
+        return max(_run(framework, env) for framework in frameworks)
+
+
+@contextmanager
+def _system(home: Path) -> Iterator[dict[str, str]]:
+    """A gateway, Temporal and a provider; yields the environment that names them."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("PURSER_")}
+    (home / "prices.json").write_text(json.dumps(PRICES))
+    settings = {
+        "XDG_STATE_HOME": str(home / "state"),
+        "XDG_DATA_HOME": str(home / "share"),
+        "PURSER_PRICE_FILE": str(home / "prices.json"),
+        "PURSER_METRICS_PORT": "0",
+    }
+    purser = Path(sys.executable).with_name("purser")
+    up = [str(purser), "up", "--data", str(home / "data"), "--port", "0", "--json"]
+    serving = [sys.executable, "-m", "purser.compose.demo.provider", "--port", "0"]
+    with _process(serving, plain, home) as provider, _process(up, plain | settings, home) as ready:
+        yield plain | {
+            "PURSER_URL": ready["gateway"],
+            "PURSER_API_KEY": ready["admin_key"],
+            "PURSER_TEMPORAL_ADDRESS": ready["temporal"],
+            "PROVIDER": provider["address"],
+            "OPENAI_API_KEY": "none",
+            "OPENAI_AGENTS_DISABLE_TRACING": "1",
+            "PYTHONPATH": os.pathsep.join((str(ROOT / "client"), str(TESTS))),
+        }
+
+
+@contextmanager
+def _process(command: Sequence[str], env: dict[str, str], home: Path) -> Iterator[Any]:
+    """A process until the end of the block; yields the line that says where it is."""
+    log = home / f"{Path(command[0]).name}.log"
+    with log.open("w") as errors:
+        process = subprocess.Popen(command, env=env, cwd=home, stdout=subprocess.PIPE, stderr=errors, text=True)
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{' '.join(command)} ended before it was ready:\n{log.read_text()}")
+        yield json.loads(line)
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def _run(framework: str, env: dict[str, str]) -> int:
+    python = ROOT / ".venv-doors" / framework / "bin" / "python"
+    folder = TESTS / framework.replace("-", "_")
+    command = [str(python), "-m", "pytest", "-q", "-c", str(TESTS / "pytest.ini"), "--rootdir", str(ROOT), str(folder)]
+    sys.stdout.write(f"{framework}: ")
+    sys.stdout.flush()
+    return int(subprocess.run(command, env=env, cwd=ROOT, check=False).returncode != 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -47,7 +47,7 @@ def _pages(folder: str) -> list[str]:
     """Pages of a folder in the order in which the README first names them, then by name."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     named = {name: place for place, name in reversed([*enumerate(re.findall(r"\(docs/([^)#]+)", readme))])}
-    pages = [f"{folder}/{page.name}" for page in (ROOT / "docs" / folder).glob("*.md")]
+    pages = [str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs" / folder).rglob("*.md")]
     return sorted(pages, key=lambda page: (named.get(page, len(named)), page))
 
 

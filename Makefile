@@ -3,20 +3,24 @@ PYTHON ?= python3
 BIN := .venv/bin
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 ifeq ($(UV),uv)
-VENV := uv venv -q --allow-existing --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv
-INSTALL := uv pip install -q --python $(BIN)/python
+NEW := uv venv -q --allow-existing --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
+INSTALL_INTO = uv pip install -q --python $(1)
 else
-VENV := $(PYTHON) -m venv .venv
-INSTALL := $(BIN)/python -m pip install -q --disable-pip-version-check --root-user-action=ignore
+NEW := $(PYTHON) -m venv
+INSTALL_INTO = $(1) -m pip install -q --disable-pip-version-check --root-user-action=ignore
 endif
+INSTALL := $(call INSTALL_INTO,$(BIN)/python)
 PYTEST := $(BIN)/pytest -q -n 3 --dist worksteal --durations=10
 COMPILE := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-header \
-	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options pyproject.toml
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
 
 # Lets the many processes of the demo and the tests share compiled modules instead of compiling each again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo up first test proof check docs format requirements clean
+# The frameworks that `client/` has an adapter for: names in client/requirements.
+DOORS := openai-agents pydantic-ai
+
+.PHONY: demo up first test proof doors check docs format requirements doors-requirements clean
 
 demo: .venv/.base
 	@$(BIN)/purser demo
@@ -36,6 +40,10 @@ test: .venv/.dev
 proof: .venv/.dev
 	@PURSER_TEST_PROOF=$${PURSER_TEST_PROOF:-1} $(PYTEST) -m proof --timeout 3600
 
+# Tests the adapters of the client, each in an environment of its own with the framework.
+doors: .venv/.base $(DOORS:%=.venv-doors/%/.installed)
+	@$(BIN)/python client/tests/run.py $(DOORS)
+
 check: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -53,18 +61,25 @@ format: .venv/.dev
 
 # Pins versions and hashes, never addresses, so that any package index can serve them.
 requirements:
-	$(COMPILE) -o requirements/base.txt
-	$(COMPILE) --extra dev -c requirements/base.txt -o requirements/dev.txt
-	$(COMPILE) --only-build-deps --build-deps-for wheel -c requirements/dev.txt -o requirements/build.txt
+	$(COMPILE) pyproject.toml -o requirements/base.txt
+	$(COMPILE) pyproject.toml --extra dev -c requirements/base.txt -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --only-build-deps --build-deps-for wheel -c requirements/dev.txt -o requirements/build.txt
+
+# The same for the environments of `make doors`: an extra of the client, and what its tests need besides.
+doors-requirements: $(DOORS:%=compile-%)
+
+compile-%:
+	$(COMPILE) --extra $* client/pyproject.toml client/requirements/tests.in client/requirements/$*.in \
+		-o client/requirements/$*.txt
 
 clean:
-	rm -rf .venv build dist site artifacts *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-doors build dist site artifacts *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # The dependencies of Purser itself; .venv/.dev below adds those of its checks.
 .venv/.base: pyproject.toml requirements/base.txt requirements/build.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Purser needs Python 3.11 or newer: set PYTHON=…")'
 	@echo "Installing what Purser needs into .venv (only the first time)"
-	@$(VENV)
+	@$(NEW) .venv
 	@$(INSTALL) --require-hashes -r requirements/base.txt -r requirements/build.txt
 	@PYTHONWARNINGS=ignore $(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
@@ -73,4 +88,10 @@ clean:
 	@echo "Installing what the checks need into .venv (only the first time)"
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@PYTHONWARNINGS=ignore $(INSTALL) --no-deps --no-build-isolation -e ./client
+	@touch $@
+
+.venv-doors/%/.installed: client/requirements/%.txt
+	@echo "Installing $* for its tests into .venv-doors (only the first time)"
+	@$(NEW) .venv-doors/$*
+	@$(call INSTALL_INTO,.venv-doors/$*/bin/python) --require-hashes -r $<
 	@touch $@

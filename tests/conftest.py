@@ -24,12 +24,12 @@ from purser.compose.migrate import migrate
 from purser.compose.stack.lock import FileLock
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
-from tests.support.databases import fresh_database, named
-from tests.support.outcomes import pytest_configure as draw_seed
-from tests.support.outcomes import pytest_make_collect_report as pytest_make_collect_report
-from tests.support.outcomes import pytest_runtest_makereport as pytest_runtest_makereport
-from tests.support.outcomes import pytest_terminal_summary as pytest_terminal_summary
-from tests.support.outcomes import seed as seed
+from tests.support.databases import create, empty, fresh_database, named, shape
+from tests.support.runs.outcomes import pytest_configure as draw_seed
+from tests.support.runs.outcomes import pytest_make_collect_report as pytest_make_collect_report
+from tests.support.runs.outcomes import pytest_runtest_makereport as pytest_runtest_makereport
+from tests.support.runs.outcomes import pytest_terminal_summary as pytest_terminal_summary
+from tests.support.runs.outcomes import seed as seed
 from tests.support.shared import Stop, shared
 
 # How fast a machine is proves nothing: a busy one would fail tests whose rules hold.
@@ -141,6 +141,23 @@ async def dsn(postgres_server: str, template: str) -> AsyncIterator[str]:
     """A fresh, migrated database of this test's own."""
     async with fresh_database(postgres_server, template) as dsn:
         yield dsn
+
+
+@pytest.fixture(scope="session")
+def own_database(postgres_server: str, template: str, worker_id: str) -> str:
+    """DSN of this worker's database: making one for each test would take longer than most tests."""
+    return asyncio.run(create(postgres_server, f"own_{worker_id}", template))
+
+
+@pytest.fixture
+async def emptied_dsn(own_database: str) -> AsyncIterator[str]:
+    """The worker's database without rows. A test that changes its schema needs `dsn`."""
+    async with await create_pool(own_database, size=1) as connection:
+        await empty(connection)
+        before = await shape(connection)
+    yield own_database
+    async with await create_pool(own_database, size=1) as connection:
+        assert await shape(connection) == before, "a test that changes the schema needs a database of its own"
 
 
 @pytest.fixture

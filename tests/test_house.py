@@ -88,9 +88,16 @@ def test_what_runs_purser_installs_no_tools_and_nothing_chatters(tmp_path: Path,
     assert all(" -q " in line for line in installs)
 
 
-@pytest.mark.parametrize("name", ["base.txt", "dev.txt"])
-def test_requirements_are_pinned_with_hashes_and_without_addresses(name: str) -> None:
-    text = (ROOT / "requirements" / name).read_text()
+PINNED = [
+    ROOT / "requirements" / "base.txt",
+    ROOT / "requirements" / "dev.txt",
+    *ROOT.glob("client/requirements/*.txt"),
+]
+
+
+@pytest.mark.parametrize("file", PINNED, ids=lambda file: str(file.relative_to(ROOT)))
+def test_requirements_are_pinned_with_hashes_and_without_addresses(file: Path) -> None:
+    text = file.read_text()
     entries = re.split(r"\n(?=[A-Za-z])", text)
     assert all(re.match(r"[\w.-]+==\S+", entry) and "--hash=sha256:" in entry for entry in entries)
     assert not re.search(r"https?:|file:/|index-url|find-links|trusted-host| @ ", text)
@@ -116,6 +123,6 @@ def _run(command: str, *arguments: str, cwd: Path, **env: str) -> subprocess.Com
 
 
 def _pytest(folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    plain = ("-p", "tests.support.outcomes", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", ".")
+    plain = ("-p", "tests.support.runs.outcomes", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", ".")
     alone = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return _run("pytest", *plain, "-rsf", "-q", "--continue-on-collection-errors", ".", cwd=folder, **env | alone)

@@ -47,12 +47,12 @@ SWEEPS = {
     "budget/postgres/reports/burn.sql sample": "samples balances in the background",
     "budget/postgres/reports/exporter.sql": "metrics",
     "budget/postgres/reports/stored_limits.sql stored_limits": "`purser doctor` checks the policies of all tenants",
-    "budget/postgres/schema/checkpoints.sql ledger_digest": "checkpoints cover the entries of all tenants",
-    "budget/postgres/schema/checkpoints.sql ledger_checkpoint": "checkpoints cover the entries of all tenants",
-    "budget/postgres/schema/closing.sql ledger_expire": "expiry finds tenants, then works on one after the other",
+    "budget/postgres/schema/reports/checkpoints.sql ledger_digest": "checkpoints cover the entries of all tenants",
+    "budget/postgres/schema/reports/checkpoints.sql ledger_checkpoint": "checkpoints cover the entries of all tenants",
+    "budget/postgres/schema/calls/closing.sql ledger_expire": "expiry finds tenants, then works on each in turn",
     "budget/postgres/schema/events.sql number_events": "positions are one order of all tenants",
-    "budget/postgres/schema/grants.sql ledger_sweep_grants": "expiry finds tenants, then works on one after the other",
-    "budget/postgres/schema/templates.sql apply_templates_to_new_scopes": "works on the tenants of new scopes",
+    "budget/postgres/schema/limits/grants.sql ledger_sweep_grants": "expiry finds tenants, then works on each in turn",
+    "budget/postgres/schema/limits/templates.sql apply_templates_to_new_scopes": "works on the tenants of new scopes",
     "compose/demo/figures.sql": "the database of the demo has one tenant",
 }
 """Statements over all tenants, by file and name, and why."""

@@ -6,8 +6,14 @@ import pytest
 
 from purser.budget.postgres.connections.pools import Pool
 from purser.compose.demo.provider import Provider, serve_provider
-from tests.support.compressing import CompressionHarness
-from tests.support.conversations import talk
+from tests.support.context.compressing import CompressionHarness
+from tests.support.context.conversations import talk
+
+
+@pytest.fixture
+def dsn(emptied_dsn: str) -> str:
+    """A migrated database without rows, one for each worker."""
+    return emptied_dsn
 
 
 @pytest.fixture

@@ -49,8 +49,8 @@ class Pokes:
         self.count += 1
 
 
-async def call_of(agent: AgentRef, key: str) -> CallToApprove:
-    assert (agent, key) == (REQUEST.agent, "k1")
+async def call_of(request: ApprovalInput) -> CallToApprove:
+    assert (request.agent, request.key) == (REQUEST.agent, "k1")
     return CallToApprove(PATH, (), ASK, "sam", "backend", True)
 
 

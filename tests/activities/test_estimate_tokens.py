@@ -7,7 +7,7 @@ from purser.budget.postgres.connections.pools import Pool
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.tokens import count_request
 from purser.workflows.contract import EstimateInput
-from tests.support.conversations import talk
+from tests.support.context.conversations import talk
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-5"])

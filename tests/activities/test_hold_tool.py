@@ -10,11 +10,12 @@ from purser.activities.tasks.agent_context import AgentContexts
 from purser.budget.errors import AttemptConflict
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.scopes import Path
-from purser.workflows.contract import ToolCall
+from purser.workflows.contract import Shortage, ToolAsk, ToolCall
 from tests.support.ledger import TENANT, Books, report
 
 PRICE = 500
 CALL = ToolCall(TENANT, "s1", "t1", "a", 3, 0, name="web_search", nano_usd=PRICE)
+ASK = ToolAsk(CALL, patient=False)
 
 
 class OneAgent:
@@ -41,32 +42,34 @@ async def attempts(books: Books) -> list[tuple[int, str]]:
 
 
 async def test_one_statement_holds_the_price_and_starts_the_attempt(books: Books, activity: HoldTool) -> None:
-    held = await activity.hold_tool(CALL)
+    held = await activity.hold_tool(ASK)
     assert held.hold_id
     assert await books.money() == {"held": PRICE}
     assert await attempts(books) == [(1, "started")]
-    assert await activity.hold_tool(CALL) == held
+    assert await activity.hold_tool(ASK) == held
     assert await attempts(books) == [(1, "started")]
     assert await books.money() == {"held": PRICE}
 
 
 async def test_a_hold_that_has_been_settled_meanwhile_is_returned_as_it_is(books: Books, activity: HoldTool) -> None:
-    held = await activity.hold_tool(CALL)
+    held = await activity.hold_tool(ASK)
     await books.ledger.settle(TENANT, held.hold_id, 1, report(0, 400))
-    assert await activity.hold_tool(CALL) == held
+    assert await activity.hold_tool(ASK) == held
     assert await books.money() == {"spent": 400}
 
 
 async def test_an_attempt_that_has_ended_is_not_started_again(books: Books, activity: HoldTool) -> None:
-    held = await activity.hold_tool(CALL)
+    held = await activity.hold_tool(ASK)
     await books.ledger.settle(TENANT, held.hold_id, 1, report(0, 400), keep_open=True)
     with pytest.raises(AttemptConflict):
-        await activity.hold_tool(CALL)
+        await activity.hold_tool(ASK)
     assert await attempts(books) == [(1, "reported")]
 
 
 async def test_without_room_nothing_is_held_and_nothing_starts(books: Books, activity: HoldTool) -> None:
     await books.budget("session:s1", limit_nano_usd=PRICE - 1, mode="hard")
-    assert not (await activity.hold_tool(CALL)).hold_id
+    refused = await activity.hold_tool(ASK)
+    assert (refused.hold_id, refused.verdict) == ("", "refuse")
+    assert refused.short == Shortage("session:s1", "limit", 0, PRICE)
     assert await attempts(books) == []
     assert await books.money() == {}

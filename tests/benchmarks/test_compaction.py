@@ -20,7 +20,7 @@ from purser.benchmarks.context import LEAST_OF_ONE_PASS, run
 from purser.benchmarks.data import rows
 from purser.budget.postgres.connections.pools import Pool
 from purser.compose.errors import MissingData
-from tests.support.conversations import call, talk
+from tests.support.context.conversations import call, talk
 
 
 def row(qa: list[Mapping[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 from purser.benchmarks import http
 from purser.benchmarks.http.search import highest
 from purser.benchmarks.http.streams import Seen, compare
-from tests.support.purser import Purser
+from tests.support.servers.purser import Purser
 
 EXPECTED = [(10, 1.0), (12, 2.0)]
 

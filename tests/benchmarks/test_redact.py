@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from purser.benchmarks.redact import Figures, Recall, run, shannon
-from purser.benchmarks.redaction_table import Score
+from purser.benchmarks.redact.table import Score
 
 ALL = Recall(10, 10, 10)
 TABLE = Score(values=100, right=98, wrong=3, plain=100, changed=3, by_label={}, failures=())

@@ -24,7 +24,7 @@ from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.pricing.price_book import PriceBook
 from purser.compose.demo.provider import Provider, serve_provider
-from tests.support.commands import Commands
+from tests.support.servers.commands import Commands
 
 TOWNS = ["Lima", "Oslo", "Quito", "Porto", "Turin", "Malmö", "Graz", "Split", "Genoa", "Ghent"]
 

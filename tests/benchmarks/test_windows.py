@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from purser.benchmarks.window_speed import Timing
 from purser.benchmarks.windows import grown, missed
+from purser.benchmarks.windows.speed import Timing
 
 FAST = Timing("three_part", 1_000, 250_000, 40.0, 4.0, 9.0, 3.0, 1.0, ours=True)
 

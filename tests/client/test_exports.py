@@ -39,6 +39,7 @@ def test_the_exported_names_are_these() -> None:
         "UnknownPrice",
         "UnknownUsage",
         "Unreadable",
+        "budget_path",
     ]
 
 

@@ -9,7 +9,7 @@ from purser_client import Patience, Problem, Purser, PurserError, TimedOut, Unan
 from purser_client.types import Problem as ProblemView
 from tests.client.conftest import MODEL, PATH, World
 from tests.client.relay import relaying
-from tests.support.raw_server import raw_server, replies
+from tests.support.servers.raw_server import raw_server, replies
 
 
 @pytest.mark.parametrize("lost", ["/v1/holds ", "/attempts", "/settle"])

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from purser.budget.usage import Usage, normalize
 from purser_client.calls.costs import costs_nothing
 from purser_client.counting import cautious, input_tokens
+from purser_client.errors import UnknownUsage
 from purser_client.usage import Streamed, usage_of
 
 
@@ -123,3 +124,14 @@ def test_counting_without_a_tokenizer_is_on_the_safe_side() -> None:
     assert input_tokens("hello", [], cautious) == 3 + 4 + 3
     assert input_tokens(messages[:1], [], cautious) == 3 + 4 + 3
     assert input_tokens(messages, [{"name": "f"}], cautious) > 3 + 4 + 4 + 3 + 4
+
+
+def test_a_reply_of_the_responses_api_that_reports_nothing_is_no_usage() -> None:
+    silent = {"id": "resp-1", "object": "response", "output": [{"type": "message"}], "usage": None}
+    with pytest.raises(UnknownUsage):
+        usage_of(silent)
+    streamed = Streamed(len)
+    streamed.add({"type": "response.output_text.delta", "delta": "hello"})
+    streamed.add({"type": "response.completed", "response": silent})
+    assert streamed.usage is None
+    assert streamed.estimate(9, 60) == {"input": 9, "output": 5, "estimated": True}

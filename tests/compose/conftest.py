@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.commands import Commands
 from tests.support.databases import create
-from tests.support.purser import Purser
+from tests.support.servers.commands import Commands
+from tests.support.servers.purser import Purser
 
 
 @dataclass(frozen=True)

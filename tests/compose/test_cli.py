@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.purser import Purser
+from tests.support.servers.purser import Purser
 
 
 @pytest.fixture

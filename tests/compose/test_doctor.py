@@ -20,7 +20,7 @@ from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.conversations import Conversations
 from tests.support.actors import ANA
-from tests.support.purser import Purser
+from tests.support.servers.purser import Purser
 
 if TYPE_CHECKING:
     import asyncpg

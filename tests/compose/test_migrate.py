@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 from importlib.resources import files
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -48,8 +49,8 @@ async def test_every_revision_can_be_stopped_at_and_gone_on_from(empty_dsn: str)
 async def test_the_revisions_lead_to_the_schema_as_it_is(empty_dsn: str, dsn: str) -> None:
     connection = await asyncpg.connect(empty_dsn)
     for package, names in SCHEMA.items():
-        present = files(package).joinpath("schema")
-        assert {f"{name}.sql" for name in names} == {file.name for file in present.iterdir()}, package
+        present = Path(str(files(package).joinpath("schema")))
+        assert {present / f"{name}.sql" for name in names} == set(present.rglob("*.sql")), package
         for name in names:
             await connection.execute(present.joinpath(f"{name}.sql").read_text("utf-8"))
     await connection.close()

@@ -16,7 +16,7 @@ from purser.compose.stack.lock import FileLock
 from purser.compose.stack.ports import LOOPBACK, choose_port, free_port, is_free
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
-from tests.support.purser import processes_naming
+from tests.support.servers.purser import processes_naming
 
 
 def test_a_free_port_is_chosen_where_the_preferred_one_is_taken() -> None:

@@ -17,8 +17,8 @@ from purser.compose.processes.worker import make_worker, worker_version
 from purser.compose.settings import Settings
 from purser.compose.stack.temporal import find_temporal
 from purser.compose.versions import ReplayResult, replay_running
-from purser.workflows.turn import Turn
-from tests.support.purser import Purser
+from purser.workflows.gate import Gate
+from tests.support.servers.purser import Purser
 from tests.support.world import World, eventually, world
 
 
@@ -94,10 +94,10 @@ async def test_a_workflow_that_does_not_replay_is_named(system: World, monkeypat
     task_id = await _waiting_task(system, session_id="slow")
     await eventually(lambda: _replayed(system, task_id))
 
-    async def at_once(turn: Turn, delay_ms: int) -> None:
-        """A turn that no longer sleeps."""
+    async def at_once(gate: Gate, delay_ms: int) -> None:
+        """A gate that no longer sleeps."""
 
-    monkeypatch.setattr(Turn, "_sleep_before_call", at_once)
+    monkeypatch.setattr(Gate, "sleep_out", at_once)
     replayed = await replay_running(system.client, system.task_queue, 10)
     assert replayed.failed == {f"task-acme/{task_id}/a": "NondeterminismError"}
 

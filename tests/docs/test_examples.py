@@ -19,9 +19,9 @@ import pytest
 from standardwebhooks import Webhook
 
 from purser.compose.stack.ports import free_port
-from tests.support.commands import Commands
 from tests.support.databases import create
-from tests.support.purser import Purser
+from tests.support.servers.commands import Commands
+from tests.support.servers.purser import Purser
 
 pytestmark = pytest.mark.stack
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ import pytest
 from playwright.async_api import Page
 
 from purser.compose.stack.ports import LOOPBACK
-from tests.support.browser import SCREENSHOTS, WIDE, Watch, chromium
+from tests.support.servers.browser import SCREENSHOTS, WIDE, Watch, chromium
 
 ROOT = Path(__file__).parents[2]
 LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*?\b(?:src|href)=\"?(?:https?:)?//[^\s\">]+")

@@ -12,9 +12,9 @@ import pytest
 from temporalio.client import Client
 
 from purser.compose.demo.provider import Match
-from tests.support.postgres_proxy import Proxy, Trap, When, postgres_proxy
-from tests.support.proof import some
-from tests.support.purser import Purser, Started
+from tests.support.runs.proof import some
+from tests.support.servers.postgres_proxy import Proxy, Trap, When, postgres_proxy
+from tests.support.servers.purser import Purser, Started
 from tests.support.world import World, eventually, world
 
 pytestmark = pytest.mark.stack

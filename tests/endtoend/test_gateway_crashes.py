@@ -10,7 +10,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import httpx
 import pytest
 from temporalio.client import Client
 
@@ -18,10 +17,11 @@ from purser.compose.stack.ports import free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
 from tests.support.actors import TESTER
-from tests.support.postgres_proxy import Proxy, Trap, When, postgres_proxy
-from tests.support.proof import sized, some
-from tests.support.purser import Purser, Started
-from tests.support.retrying_client import RetryingClient
+from tests.support.runs.proof import sized, some
+from tests.support.servers.clients import plain_client
+from tests.support.servers.postgres_proxy import Proxy, Trap, When, postgres_proxy
+from tests.support.servers.purser import Purser, Started
+from tests.support.servers.retrying_client import RetryingClient
 from tests.support.world import TENANT, World, eventually, world
 
 pytestmark = pytest.mark.stack
@@ -58,7 +58,7 @@ class System:
         """A client that repeats each request until it is answered."""
         made = await Keys(self.world.pool).create(TENANT, f"client-{uuid.uuid4().hex[:8]}", Role.ADMIN, by=TESTER)
         headers = {"Authorization": f"Bearer {made.secret}"}
-        http = httpx.AsyncClient(base_url=self.url, headers=headers, timeout=10)
+        http = plain_client(base_url=self.url, headers=headers, timeout=10)
         return RetryingClient(await self.clients.enter_async_context(http), Random(seed))
 
 

@@ -14,7 +14,7 @@ from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
 from tests.support.actors import TESTER
-from tests.support.purser import Purser, Started
+from tests.support.servers.purser import Purser, Started
 
 pytestmark = pytest.mark.stack
 DRAIN_S = 2

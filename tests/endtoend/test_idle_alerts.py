@@ -14,8 +14,8 @@ from temporalio.client import Client
 from purser.budget.postgres.reports.burn import Burn
 from purser.compose.stack.ports import free_port
 from tests.support.ledger import Books
-from tests.support.monitoring import Running, program, running_processes, shipped_prometheus, started_program
-from tests.support.proof import sized
+from tests.support.runs.proof import sized
+from tests.support.servers.monitoring import Running, program, running_processes, shipped_prometheus, started_program
 from tests.support.world import World, eventually, world
 
 pytestmark = [pytest.mark.stack, pytest.mark.proof]

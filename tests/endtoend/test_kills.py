@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client
 
-from tests.support.proof import sized
-from tests.support.purser import Purser
+from tests.support.runs.proof import sized
+from tests.support.servers.purser import Purser
 from tests.support.world import World, eventually, world
 
 pytestmark = [pytest.mark.stack, pytest.mark.proof]

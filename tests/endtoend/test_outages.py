@@ -12,7 +12,7 @@ from purser.compose.demo.provider import Match
 from purser.compose.migrate import migrate
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
-from tests.support.proof import sized
+from tests.support.runs.proof import sized
 from tests.support.world import World, calls, world
 
 pytestmark = pytest.mark.stack

@@ -24,6 +24,7 @@ from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
 from tests.support.actors import TESTER
+from tests.support.threads import in_task
 from tests.support.world import TENANT, eventually, world
 
 pytestmark = pytest.mark.stack
@@ -141,12 +142,7 @@ async def test_a_gateway_serves_holds_through_it(pooler: str, temporal_address: 
         metrics_port=free_port(),
         sweep_every_s=1,
     )
-    stop, ready = asyncio.Event(), asyncio.Event()
-    serving = asyncio.create_task(run_gateway(settings, stop, ready.set))
-    starting = asyncio.create_task(ready.wait())
-    await asyncio.wait((serving, starting), return_when=asyncio.FIRST_COMPLETED)
-    starting.cancel()
-    try:
+    async with in_task(lambda stop, ready: run_gateway(settings, stop, ready)):
         async with await create_pool(pooler, size=1) as pool:
             made = await Keys(pool).create("default", "backend", Role.ADMIN, by=TESTER)
         headers = {"Authorization": f"Bearer {made.secret}"}
@@ -165,6 +161,3 @@ async def test_a_gateway_serves_holds_through_it(pooler: str, temporal_address: 
             assert (await client.get("/readyz")).status_code == 200
             budget = (await client.get("/v1/budgets/session:s1")).json()
             assert (budget["tokens"]["spent"], budget["tokens"]["held"]) == (6_000, 0)
-    finally:
-        stop.set()
-        await serving

@@ -7,8 +7,8 @@ import pytest
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.usage import Usage, normalize
 from purser.compose.demo.recordings import MAKERS
-from tests.support.proof import sized
-from tests.support.recorded import run_recorded
+from tests.support.runs.proof import sized
+from tests.support.runs.recorded import run_recorded
 
 pytestmark = pytest.mark.stack
 COUNT = sized(1, 10)

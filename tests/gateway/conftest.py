@@ -7,6 +7,7 @@ of a user whose name other tests use as well: a gateway remembers whose a sessio
 """
 
 import asyncio
+import socket
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -27,8 +28,9 @@ from purser.gateway.postgres.keys import Keys
 from purser.gateway.webhooks import delivery
 from tests.support.actors import TESTER
 from tests.support.databases import create, empty, shape
-from tests.support.threads import in_thread
-from tests.support.webhooks import Receiver, receiving
+from tests.support.servers.clients import plain_client
+from tests.support.servers.webhooks import Receiver, receiving
+from tests.support.threads import in_task, in_thread
 
 PRICES = '{"priced-model": {"input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06}}'
 
@@ -55,7 +57,7 @@ class RunningGateway:
     async def with_secret(self, secret: str | None) -> httpx.AsyncClient:
         """A client with this key, or with none."""
         headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
-        return await self.clients.enter_async_context(httpx.AsyncClient(base_url=self.url, headers=headers, timeout=30))
+        return await self.clients.enter_async_context(plain_client(base_url=self.url, headers=headers, timeout=30))
 
     async def rows(self) -> dict[str, int]:
         """Rows of every table that requests write, to show that one wrote nothing."""
@@ -65,9 +67,12 @@ class RunningGateway:
 
 
 @pytest.fixture(scope="session")
-def hook_port() -> int:
-    """Of the one address that webhooks may be sent to."""
-    return free_port()
+def hook_port() -> Iterator[int]:
+    """Of the one address that webhooks may be sent to; bound for the whole run, so that no other process gets it."""
+    with socket.socket() as reserved:
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.bind((LOOPBACK, 0))
+        yield reserved.getsockname()[1]
 
 
 @pytest.fixture(scope="session")
@@ -102,19 +107,8 @@ def on(plain: Settings, dsn: str, task_queue: str) -> Settings:
 @asynccontextmanager
 async def running_gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
     """A gateway of this process, until the end of the block."""
-    stop, ready = asyncio.Event(), asyncio.Event()
-    serving = asyncio.create_task(run_gateway(settings, stop, ready.set))
-    waiting = asyncio.create_task(ready.wait())
-    await asyncio.wait((serving, waiting), return_when=asyncio.FIRST_COMPLETED)
-    if serving.done():
-        waiting.cancel()
-        await serving
-    try:
-        async with reaching(settings) as gateway:
-            yield gateway
-    finally:
-        stop.set()
-        await serving
+    async with in_task(lambda stop, ready: run_gateway(settings, stop, ready)), reaching(settings) as gateway:
+        yield gateway
 
 
 @asynccontextmanager

@@ -15,12 +15,13 @@ from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.gateway import health
 from purser.gateway.health import Check, health_router
 from tests.gateway.conftest import RunningGateway
+from tests.support.servers.clients import plain_client
 
 PARTS = ["postgres", "pool", "schema", "temporal", "namespace"]
 
 
 async def test_a_running_gateway_is_alive_and_ready_without_a_key(gateway: RunningGateway) -> None:
-    async with httpx.AsyncClient(base_url=gateway.url) as client:
+    async with plain_client(base_url=gateway.url) as client:
         assert (await client.get("/healthz")).json() == {"status": "alive"}
         ready = await client.get("/readyz")
         assert (ready.status_code, ready.json()) == (200, {"status": "ready", "checks": PARTS})
@@ -32,7 +33,7 @@ async def test_a_schema_that_is_behind_is_named_as_missing(
 ) -> None:
     monkeypatch.setattr(health, "CACHED_S", 0.0)
     await gateway.pool.execute("update alembic_version set version_num = '0001_initial'")
-    async with httpx.AsyncClient(base_url=gateway.url) as client:
+    async with plain_client(base_url=gateway.url) as client:
         answer = await client.get("/readyz")
         async with asyncio.timeout(10):
             while answer.status_code == 200:  # what was seen a moment ago
@@ -72,7 +73,7 @@ async def missing(checks: Mapping[str, Check]) -> list[str]:
     """What `/readyz` names."""
     app = FastAPI()
     app.include_router(health_router(checks))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+    async with plain_client(transport=httpx.ASGITransport(app), base_url="http://test") as client:
         answer = await client.get("/readyz")
     assert answer.status_code == 503, answer.text
     return str(answer.json()["detail"]).removeprefix("missing: ").split(", ")

@@ -121,6 +121,7 @@ ROUTES: Mapping[str, Route] = {
     "POST /v1/keys": Route(MANAGE_KEYS, OWN, {"name": "another", "role": "viewer"}),
     "GET /v1/keys": Route(MANAGE_KEYS, OWN),
     "GET /v1/keys/self": Route(READ, OWN),
+    "PATCH /v1/keys/{key_id}": Route(MANAGE_KEYS, THEIRS, {"path": ["session:s1"]}),
     "DELETE /v1/keys/{key_id}": Route(MANAGE_KEYS, THEIRS),
     "POST /v1/sign-in-links": Route(READ, OWN, writes_by_itself=True),
     "GET /v1/changes": Route(READ, OWN),
@@ -129,7 +130,12 @@ ROUTES: Mapping[str, Route] = {
 
 PROTOCOLS: Mapping[str, Route] = {
     "POST /openai/v1/chat/completions": Route(SPEND, OWN),
+    "POST /openai/v1/responses": Route(SPEND, OWN),
     "POST /openai/v1/embeddings": Route(SPEND, OWN),
+    "GET /openai/v1/models": Route(SPEND, OWN),
+    "GET /openai/v1/models/{name:path}": Route(SPEND, OWN),
+    "GET /anthropic/v1/models": Route(SPEND, OWN),
+    "GET /anthropic/v1/models/{name:path}": Route(SPEND, OWN),
     "POST /anthropic/v1/messages": Route(SPEND, OWN),
     "POST /anthropic/v1/messages/count_tokens": Route(SPEND, OWN),
 }

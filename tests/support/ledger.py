@@ -2,6 +2,7 @@
 
 import asyncio
 import multiprocessing
+import pathlib
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -152,8 +153,8 @@ async def restore(pool: Pool) -> None:
 
 def _functions() -> list[str]:
     """The schema files of the ledger that hold functions alone."""
-    schema = files("purser.budget.postgres").joinpath("schema")
-    texts = [file.read_text("utf-8") for file in schema.iterdir()]
+    schema = pathlib.Path(str(files("purser.budget.postgres").joinpath("schema")))
+    texts = [file.read_text("utf-8") for file in schema.rglob("*.sql")]
     return [text for text in texts if not re.search(r"^create (?!function)", text, re.MULTILINE)]
 
 

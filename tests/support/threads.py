@@ -1,9 +1,9 @@
-"""A server in a thread: it outlives the event loops of tests."""
+"""A server beside a test: in a thread, where it outlives the event loops of tests, or in a task of the test's loop."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from queue import SimpleQueue
 from typing import Any
 
@@ -31,3 +31,19 @@ def in_thread(serve: Serve) -> Iterator[None]:
             finally:
                 end()
         serving.result()
+
+
+@asynccontextmanager
+async def in_task(serve: Serve) -> AsyncIterator[asyncio.Event]:
+    """Runs a server until the end of the block, or until the event that it yields is set; raises what it raises."""
+    stop, ready = asyncio.Event(), asyncio.Event()
+    serving = asyncio.create_task(serve(stop, ready.set))
+    serving.add_done_callback(lambda _: ready.set())
+    await ready.wait()
+    try:
+        if serving.done():
+            serving.result()
+        yield stop
+    finally:
+        stop.set()
+        await serving

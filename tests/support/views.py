@@ -9,7 +9,7 @@ from purser.budget.gate import Amount, ScopeView
 from purser.budget.holds import MAX_CALL_TOKENS
 from purser.budget.policies.fields import Mode
 from purser.budget.scopes import Scope
-from tests.support.policies import STEPS, WARNINGS
+from tests.support.budgets.policies import STEPS, WARNINGS
 
 PATH = tuple(Scope.parse(text) for text in ("tenant:t", "session:s", "task:t", "agent:t/a"))
 # Small figures, so that edges are hit, and large ones, so that roundings are.

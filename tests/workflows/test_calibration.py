@@ -11,9 +11,12 @@ UNKNOWN = "openai/model-of-tomorrow"
 LONG = "Answer in one sentence, and name the source of every figure that you give. " * 40
 
 
+def shown(system: World) -> list[str]:
+    return generate_latest(system.dependencies.metrics.registry).decode().splitlines()
+
+
 def drifts(system: World) -> list[str]:
-    shown = generate_latest(system.dependencies.metrics.registry).decode().splitlines()
-    return [line for line in shown if line.startswith("purser_token_drift_ratio_count")]
+    return [line for line in shown(system) if line.startswith("purser_token_drift_ratio_count")]
 
 
 async def held(system: World, task_id: str) -> int:
@@ -23,7 +26,10 @@ async def held(system: World, task_id: str) -> int:
 
 
 async def test_every_report_shows_how_far_the_count_was_off(system: World) -> None:
-    await system.run(system.agent("a", instructions=LONG))
+    task = await system.run(system.agent("a", instructions=LONG))
+    reported = task["agents"]["a"]["usage"]["input"]
+    ratio = (await held(system, task["task_id"]) - 100) / reported
+    assert f'purser_estimate_ratio_sum{{model="openai/gpt-4o",part="prompt"}} {ratio}' in shown(system)
     assert drifts(system) == ['purser_token_drift_ratio_count{tokenizer="o200k_base"} 1.0']
     assert await Calibrations(system.pool).of(TENANT, "openai/gpt-4o") == Calibration()
 
@@ -45,4 +51,5 @@ async def test_a_call_without_reported_usage_teaches_nothing(system: World) -> N
     system.provider.control.add_rule(Rule(report_usage=False))
     await system.run(system.agent("a", instructions=LONG, model=UNKNOWN))
     assert drifts(system) == []
+    assert not [line for line in shown(system) if line.startswith("purser_estimate_ratio_count")]
     assert (await Calibrations(system.pool).of(TENANT, UNKNOWN)).calls == 0

@@ -18,7 +18,7 @@ from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.redaction import custom_detectors
 from purser.workflows.contract import CompressResult, CompressSessionInput, WorkflowName
 from tests.support.actors import ANA
-from tests.support.prices import per_million
+from tests.support.budgets.prices import per_million
 from tests.support.world import TENANT, World, eventually
 
 SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}

@@ -8,7 +8,7 @@ from temporalio.service import RPCError
 
 from purser.activities.models.litellm_library import litellm_library
 from purser.compose.demo.provider import Fault, FaultKind
-from tests.support.raw_server import endless, raw_server, replies
+from tests.support.servers.raw_server import endless, raw_server, replies
 from tests.support.world import LEASE_S, World, eventually
 
 

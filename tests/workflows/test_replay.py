@@ -11,8 +11,8 @@ from purser.compose.processes.worker import sandbox
 from purser.workflows.agent_run import AgentRun
 from purser.workflows.agent_task import AgentTask
 from purser.workflows.compress_session import CompressSession
-from purser.workflows.turn import Turn
-from tests.support.record_histories import HISTORIES, SCENARIOS
+from purser.workflows.gate import Gate
+from tests.support.runs.record_histories import HISTORIES, SCENARIOS
 
 SAVED = sorted(HISTORIES.glob("*.json"))
 
@@ -37,10 +37,10 @@ def test_saved_histories_name_no_place_of_the_machine_that_recorded_them() -> No
 
 
 async def test_a_workflow_whose_steps_changed_does_not_replay(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def at_once(turn: Turn, delay_ms: int) -> None:
-        """A turn that no longer sleeps."""
+    async def at_once(gate: Gate, delay_ms: int) -> None:
+        """A gate that no longer sleeps."""
 
-    monkeypatch.setattr(Turn, "_sleep_before_call", at_once)
+    monkeypatch.setattr(Gate, "sleep_out", at_once)
     saved = HISTORIES / "delay_and_provider_failure.agent-a.json"
     replayer = Replayer(workflows=[AgentRun], workflow_runner=sandbox())
     with pytest.raises(NondeterminismError):

@@ -1,13 +1,21 @@
 """Tools: called by activity name, with arguments and results by reference; failures are reported to the model."""
 
+import uuid
+from typing import Any
+
 from temporalio import activity
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import WorkflowHandle
 from temporalio.exceptions import ApplicationError
 
+from purser.activities.runtime.registry import Activity
 from purser.activities.tools import Tools
+from purser.budget.approvals import Approver, Choice, DecisionRequest, Identity
 from purser.budget.gate import Amount
-from purser.budget.scopes import Scope
+from purser.budget.holds import HoldRequest
+from purser.budget.scopes import Path, Scope
 from purser.workflows.contract import ToolCall, ToolResult
-from tests.support.world import TENANT, World, calls
+from tests.support.world import TENANT, World, calls, eventually
 
 TOOL = {"description": "Adds.", "parameters": {"type": "object"}}
 
@@ -117,3 +125,134 @@ async def test_a_paid_tool_that_fails_for_good_is_charged_its_price_once(idle: W
         await idle.run(idle.agent("a", calls("broken"), "Done.", tools=paid))
     assert (await idle.policies.budget(TENANT, Scope.parse("tool:broken"))).spent == Amount(0, 10_000_000)
     await idle.audited()
+
+
+def paid(*names: str) -> list[dict[str, object]]:
+    return [{"name": name, **TOOL, "price_usd": "0.01"} for name in names]
+
+
+PRICE = 10_000_000
+
+
+def found_by(world: World, name: str, seen: list[Amount] | None = None) -> Activity:
+    """A tool that notes what is held for it, and finds something."""
+
+    @activity.defn(name=name)
+    async def find(call: ToolCall) -> ToolResult:
+        if seen is not None:
+            seen.append((await world.policies.budget(TENANT, Scope.parse(f"tool:{name}"))).held)
+        return await Tools(world.pool).store_result(call, f"{name}: found")
+
+    return find
+
+
+async def asked(world: World, task_id: str, scope: str = "tool:search") -> str:
+    """Waits until the agent reports that it waits for an approval on this scope; returns the id of the request."""
+    await world.until(task_id, lambda task: task["agents"]["a"]["status"] == "waiting_approval")
+    [pending] = [one for one in (await world.approvals.list(TENANT)).requests if str(one.scope) == scope]
+    return pending.approval_id
+
+
+async def decide(world: World, approval_id: str, choice: Choice) -> None:
+    boss = Approver("boss", None, ("approver",), Identity.KEY)
+    await world.approvals.record_decision(TENANT, DecisionRequest(approval_id, uuid.uuid4().hex, choice), boss)
+    world.dispatcher.poke()
+
+
+async def test_paid_tools_short_of_one_budget_share_an_approval_and_run_once_it_is_granted(idle: World) -> None:
+    await idle.budget("tool:search", limit_nano_usd=PRICE, mode="approval")
+    agent = idle.agent("a", calls("search", "search", "search"), "Done.", tools=paid("search"))
+    async with idle.worker(found_by(idle, "search")):
+        task_id = await idle.submit(agent)
+        await eventually(lambda: idle.pool.fetchval("select count(*) = 2 from approval_waiters where left_at is null"))
+        approval_id = await asked(idle, task_id)
+        pending = await idle.approvals.get(TENANT, approval_id)
+        assert pending.shortage == Amount(0, 2 * PRICE)
+        assert [waiter.agent_id for waiter in pending.waiters] == ["a", "a"]
+        await decide(idle, approval_id, Choice.APPROVE)
+        task = await idle.end(task_id)
+    assert task["agents"]["a"]["approvals"] == 1
+    assert await results(idle, task_id) == ["search: found"] * 3
+    assert (await idle.policies.budget(TENANT, Scope.parse("tool:search"))).spent == Amount(0, 3 * PRICE)
+    await idle.audited()
+
+
+async def test_a_paid_tool_that_is_denied_does_not_run_and_the_model_goes_on(idle: World) -> None:
+    await idle.budget("tool:search", limit_nano_usd=1, mode="approval")
+    async with idle.worker(found_by(idle, "search")):
+        task_id = await idle.submit(idle.agent("a", calls("search"), "Done without.", tools=paid("search")))
+        await decide(idle, await asked(idle, task_id), Choice.DENY)
+        task = await idle.end(task_id)
+    assert (task["status"], task["agents"]["a"]["reply"]) == ("completed", "Done without.")
+    assert await results(idle, task_id) == ["error: the budget has no room for this tool; go on without it"]
+    assert (await idle.policies.budget(TENANT, Scope.parse("tool:search"))).spent == Amount()
+    await idle.audited()
+
+
+async def test_an_agent_waits_until_the_last_of_its_tools_is_decided(idle: World) -> None:
+    for name in ("search", "book"):
+        await idle.budget(f"tool:{name}", limit_nano_usd=1, mode="approval")
+    agent = idle.agent("a", calls("search", "book"), "Done.", tools=paid("search", "book"))
+    async with idle.worker(found_by(idle, "search"), found_by(idle, "book")):
+        task_id = await idle.submit(agent)
+        await eventually(lambda: idle.pool.fetchval("select count(*) = 2 from approvals where state = 'pending'"))
+        await decide(idle, await asked(idle, task_id, "tool:search"), Choice.APPROVE)
+        await eventually(lambda: idle.pool.fetchval("select count(*) = 1 from messages where role = 'tool'"))
+        # The second wait is reported again when the first has ended.
+        await decide(idle, await asked(idle, task_id, "tool:book"), Choice.APPROVE)
+        task = await idle.end(task_id)
+    assert (task["status"], task["agents"]["a"]["approvals"]) == ("completed", 2)
+    await idle.audited()
+
+
+async def test_a_paid_tool_waits_for_open_holds_of_others(idle: World) -> None:
+    await idle.budget("tool:search", limit_nano_usd=PRICE, mode="hard")
+    ask = HoldRequest("other", Path.parse(["session:x"]), Amount(0, 1), labels=(Scope.parse("tool:search"),))
+    other = await idle.ledger.hold(TENANT, ask)
+    async with idle.worker(found_by(idle, "search")):
+        task_id = await idle.submit(idle.agent("a", calls("search"), "Done.", tools=paid("search")))
+        await eventually(lambda: idle.pool.fetchval("select max(asks) > 1 from waiters"))
+        assert await results(idle, task_id) == []
+        await idle.ledger.release(TENANT, hold_id=other.hold_id)
+        await idle.end(task_id)
+    assert await results(idle, task_id) == ["search: found"]
+    await idle.audited()
+
+
+async def test_a_cancelled_task_leaves_no_request_of_its_tools(idle: World) -> None:
+    await idle.budget("tool:search", limit_nano_usd=1, mode="approval")
+    async with idle.worker(found_by(idle, "search")):
+        task_id = await idle.submit(idle.agent("a", calls("search"), "Done.", tools=paid("search")))
+        approval_id = await asked(idle, task_id)
+        await idle.workflow(task_id).cancel()
+        task = await idle.end(task_id)
+    assert task["status"] == "cancelled"
+    assert (await idle.approvals.get(TENANT, approval_id)).state == "withdrawn"
+    await idle.audited()
+
+
+async def test_a_paid_tool_sleeps_out_the_delay_under_its_hold_and_costs_nothing_if_cancelled_then(idle: World) -> None:
+    seen: list[Amount] = []
+    await idle.budget("tool:search", limit_nano_usd=2 * PRICE, backpressure=[["0.50", 3_600_000]])
+    async with idle.worker(found_by(idle, "search", seen)):
+        task_id = await idle.submit(idle.agent("a", calls("search"), "Done.", tools=paid("search")))
+        await eventually(
+            lambda: idle.pool.fetchval("select count(*) = 1 from holds where state = 'held' and key like 'tool/%'")
+        )
+        agent = idle.workflow(task_id, "a")
+        await eventually(lambda: _sleeps(agent))
+        [lease] = await idle.pool.fetch(
+            "select expires_at - clock_timestamp() > interval '1 hour' as lasts from holds where state = 'held'"
+        )
+        assert lease["lasts"]
+        await idle.workflow(task_id).cancel()
+        await idle.end(task_id)
+    assert seen == []
+    assert (await idle.policies.budget(TENANT, Scope.parse("tool:search"))).spent == Amount()
+    await idle.audited()
+
+
+async def _sleeps(agent: WorkflowHandle[Any, Any]) -> bool:
+    """Whether the workflow has started its only timer."""
+    history = await agent.fetch_history()
+    return any(event.event_type == EventType.EVENT_TYPE_TIMER_STARTED for event in history.events)

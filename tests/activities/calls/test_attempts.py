@@ -14,7 +14,7 @@ from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage
-from tests.support.prices import per_million
+from tests.support.budgets.prices import per_million
 
 USED = Usage(input=20, output=10)
 NO_PRICES = PriceBook({}, {}, None)

@@ -11,10 +11,10 @@ from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.compose.demo.provider import Fault, FaultKind, Provider
 from purser.context.settings import ContextSettings
 from purser.workflows.contract import CompressResult
-from tests.support.compressing import MODEL, SUMMARY, TENANT, CompressionHarness, request
-from tests.support.conversations import talk, user
-from tests.support.postgres_proxy import Trap, When, postgres_proxy
-from tests.support.proof import sized, some
+from tests.support.context.compressing import MODEL, SUMMARY, TENANT, CompressionHarness, request
+from tests.support.context.conversations import talk, user
+from tests.support.runs.proof import sized, some
+from tests.support.servers.postgres_proxy import Trap, When, postgres_proxy
 from tests.support.world import eventually
 
 # LiteLLM and its types warn of themselves at import and at first use.

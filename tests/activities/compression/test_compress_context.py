@@ -14,8 +14,8 @@ from purser.context.compression.summaries import Method, Summary
 from purser.context.conversation.messages import StoredMessage
 from purser.context.settings import ContextSettings
 from purser.workflows.contract import CompressResult
-from tests.support.compressing import MODEL, SUMMARY, TENANT, CompressionHarness, request
-from tests.support.conversations import calling, result, talk, user
+from tests.support.context.compressing import MODEL, SUMMARY, TENANT, CompressionHarness, request
+from tests.support.context.conversations import calling, result, talk, user
 from tests.support.ledger import meet
 from tests.support.world import eventually
 

@@ -13,8 +13,8 @@ from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.placeholders import Placeholders
 from purser.context.settings import ContextSettings
 from purser.workflows.contract import CompressInput, CompressResult, Trigger
-from tests.support.compressing import MODEL, SUMMARY, TENANT, CompressionHarness, request
-from tests.support.conversations import talk, user
+from tests.support.context.compressing import MODEL, SUMMARY, TENANT, CompressionHarness, request
+from tests.support.context.conversations import talk, user
 
 # LiteLLM and its types warn of themselves at import and at first use.
 pytestmark = pytest.mark.filterwarnings("ignore")

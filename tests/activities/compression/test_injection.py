@@ -3,8 +3,8 @@
 import pytest
 
 from purser.context.compression.requests import SummarySource, summary_request
-from tests.support.compressing import SUMMARY, CompressionHarness, request
-from tests.support.conversations import talk, user
+from tests.support.context.compressing import SUMMARY, CompressionHarness, request
+from tests.support.context.conversations import talk, user
 
 # LiteLLM and its types warn of themselves at import and at first use.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -4,8 +4,8 @@ import pytest
 
 from purser.budget.postgres.connections.pools import Pool
 from purser.compose.demo.provider import Fault, FaultKind, serve_provider
-from tests.support.compressing import AGENT, NO_PRICES, SESSION, SUMMARY, CompressionHarness, request
-from tests.support.conversations import talk, user
+from tests.support.context.compressing import AGENT, NO_PRICES, SESSION, SUMMARY, CompressionHarness, request
+from tests.support.context.conversations import talk, user
 
 # LiteLLM and its types warn of themselves at import and at first use.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -8,8 +8,8 @@ from purser.context.conversation.messages import Message, StoredMessage
 from purser.context.facts import extract_facts
 from purser.context.redaction import Redactor
 from purser.context.settings import ContextSettings
-from tests.support.compressing import MODEL, PATH, TENANT, request
-from tests.support.conversations import user
+from tests.support.context.compressing import MODEL, PATH, TENANT, request
+from tests.support.context.conversations import user
 
 KEEP_RULES = ContextSettings().keep_rules
 LONG = user(

@@ -14,7 +14,7 @@ from purser.activities.models.egress import Bounds
 from purser.activities.models.embedding_requests import EmbeddingRequest
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest, Timeouts
-from tests.support.raw_server import Answer, RawServer, endless, raw_server, replies
+from tests.support.servers.raw_server import Answer, RawServer, endless, raw_server, replies
 
 SOCKETS = 16 * 2**20
 """Most bytes in the buffers of two sockets and of their libraries."""

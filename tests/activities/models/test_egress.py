@@ -1,7 +1,9 @@
 """Requests to providers: each goes to its own address, once, with nothing but its own key."""
 
 import asyncio
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import httpx
 import pytest
@@ -14,7 +16,7 @@ from purser.activities.models.provider import ModelProvider, ModelRequest
 from purser.activities.models.routes import Route
 from purser.compose.demo.provider import serve_provider
 from purser.compose.stack.ports import free_port
-from tests.support.raw_server import raw_server, replies
+from tests.support.servers.raw_server import raw_server, replies
 
 ALLOWED = ("openai",)
 MESSAGES = [{"role": "user", "content": "Hello there"}]
@@ -233,3 +235,17 @@ def test_a_route_covers_its_own_host_and_below_an_own_address_its_path(url: str,
     base = Route("openai", "m", "https://llm.example.com/v1", "k", own=True, sdk=True)
     assert base.covers(httpx.URL(url)) is own
     assert replace(base, own=False).covers(httpx.URL(url)) is home
+
+
+def test_only_the_provider_client_sends_requests_to_models() -> None:
+    """Every other place needs a hold before it reaches a provider: a call of its own would be unguarded."""
+    requests = re.compile(r"\.a?(completion|embedding|text_completion|responses|image_generation|transcription)\(")
+    shipped = ("budget", "context", "activities", "workflows", "gateway", "compose", "benchmarks")
+    found = {
+        path.as_posix()
+        for package in shipped
+        for path in Path(package).rglob("*.py")
+        if requests.search(path.read_text("utf-8"))
+    }
+    # The included provider answers requests and sends none.
+    assert found - {"compose/demo/provider/delivery.py"} == {"activities/models/provider.py"}

@@ -21,9 +21,9 @@ from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.memory.memory import Memory
 from purser.context.retrieval import Embedder, Outcome, Via
 from purser.context.tokens import count_text
-from tests.support.conversations import assistant, user
+from tests.support.budgets.prices import per_million
+from tests.support.context.conversations import assistant, user
 from tests.support.ledger import Books
-from tests.support.prices import per_million
 
 # LiteLLM and its types warn of themselves at import and at first use.
 pytestmark = pytest.mark.filterwarnings("ignore")

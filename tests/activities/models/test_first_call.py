@@ -9,7 +9,7 @@ import asyncio, json, sys
 from purser.activities.models.litellm_library import litellm_library
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest
-from tests.support.raw_server import raw_server, replies
+from tests.support.servers.raw_server import raw_server, replies
 
 CHUNK = {"choices": [{"index": 0, "delta": {"content": "word"}, "finish_reason": "stop"}]}
 

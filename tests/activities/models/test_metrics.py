@@ -28,8 +28,8 @@ from purser.compose.stack.ports import free_port
 from purser.context.postgres.sessions.payers import Payers
 from purser.context.retrieval import Outcome
 from purser.workflows.contract import HoldInput
+from tests.support.budgets.prices import per_million
 from tests.support.ledger import Books
-from tests.support.prices import per_million
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -90,12 +90,24 @@ def test_backpressure_is_what_admitted_calls_have_to_take(counted: Counted) -> N
     ]
 
 
-def test_an_estimate_is_compared_with_the_charge(counted: Counted) -> None:
-    counted.metrics.estimated("gpt-4o", 200, 50)
-    counted.metrics.estimated("gpt-4o", 0, 50)
+def test_an_estimate_is_compared_with_what_was_reported(counted: Counted) -> None:
+    counted.metrics.estimated("gpt-4o", "prompt", 150, 200)
+    counted.metrics.estimated("gpt-4o", "output", 300, 100)
+    counted.metrics.estimated("gpt-4o", "output", 300, 0)
     assert counted.lines("purser_estimate") == [
-        'purser_estimate_ratio_count{model="gpt-4o"} 1.0',
-        'purser_estimate_ratio_sum{model="gpt-4o"} 0.25',
+        'purser_estimate_ratio_count{model="gpt-4o",part="prompt"} 1.0',
+        'purser_estimate_ratio_sum{model="gpt-4o",part="prompt"} 0.75',
+        'purser_estimate_ratio_count{model="gpt-4o",part="output"} 1.0',
+        'purser_estimate_ratio_sum{model="gpt-4o",part="output"} 3.0',
+    ]
+
+
+def test_the_use_of_a_hold_is_what_was_charged(counted: Counted) -> None:
+    counted.metrics.hold_used("gpt-4o", 200, 50)
+    counted.metrics.hold_used("gpt-4o", 0, 50)
+    assert counted.lines("purser_hold_use") == [
+        'purser_hold_use_ratio_count{model="gpt-4o"} 1.0',
+        'purser_hold_use_ratio_sum{model="gpt-4o"} 0.25',
     ]
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from purser.activities.models.routes import PROVIDERS
-from tests.support.provider_sweep import Asked
+from tests.support.servers.provider_sweep import Asked
 
 ROOT = Path(__file__).parents[3]
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.proof
 @pytest.fixture(scope="module")
 def asked() -> list[Asked]:
     """Every request of the sweep and its effects."""
-    run = [sys.executable, "-m", "tests.support.provider_sweep"]
+    run = [sys.executable, "-m", "tests.support.servers.provider_sweep"]
     found = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True)
     return [Asked(**each) for each in json.loads(found.stdout)]
 

@@ -36,7 +36,7 @@ RULES = {"not_submitter": True, "two_people_above_tokens": 1_000}
 DECISION = ApprovalDecision("r1", "d1", "approve", "ana", grant_tokens=500)
 
 
-async def call_of(agent: AgentRef, key: str) -> CallToApprove:
+async def call_of(request: ApprovalInput) -> CallToApprove:
     return CallToApprove(PATH, (), Amount(500), "sam", "sam", False)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from purser.budget.gate import Amount, Verdict, gate_answer, pressure
 from purser.budget.policies.fields import MAX_AMOUNT, BackpressureStep
-from tests.support.one_limit import UNITS, ask, view
+from tests.support.budgets.one_limit import UNITS, ask, view
 
 
 @pytest.mark.parametrize("unit", UNITS)

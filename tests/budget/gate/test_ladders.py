@@ -7,7 +7,7 @@ import pytest
 from purser.budget.gate import Amount, Verdict, gate_answer
 from purser.budget.policies.fields import Mode
 from purser.budget.policies.ladder import LadderStep, Reached
-from tests.support.one_limit import UNITS, ask, view
+from tests.support.budgets.one_limit import UNITS, ask, view
 
 LADDER = (LadderStep(Decimal("0.5"), compression=Decimal("0.6")), LadderStep(Decimal("0.8"), output=Decimal(300)))
 

@@ -11,7 +11,7 @@ from purser.budget.gate import Amount, ScopeView, Verdict, gate_answer, price_of
 from purser.budget.policies.fields import DEFAULT_BACKPRESSURE, MAX_AMOUNT, Mode
 from purser.budget.policies.policy import Policy
 from purser.budget.previews import reserve_of
-from tests.support.one_limit import view
+from tests.support.budgets.one_limit import view
 from tests.support.views import SCALES, Case, Wanted, asks, cases, views
 
 

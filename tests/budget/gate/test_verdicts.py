@@ -8,7 +8,7 @@ import pytest
 from purser.budget.gate import Amount, Pressure, ScopeView, Verdict, gate_answer, shortage
 from purser.budget.policies.fields import MAX_AMOUNT, Mode
 from purser.budget.scopes import Scope
-from tests.support.one_limit import SESSION, UNITS, ask, view
+from tests.support.budgets.one_limit import SESSION, UNITS, ask, view
 
 
 def verdict(seen: ScopeView, wanted: Amount, **options: Any) -> Verdict:

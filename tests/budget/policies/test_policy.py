@@ -13,7 +13,7 @@ from purser.budget.policies.fields import MAX_AMOUNT, ApprovalRules, Backpressur
 from purser.budget.policies.policy import PRESETS, Policy, PolicyPatch, resolve
 from purser.budget.scopes import Kind
 from purser.budget.windows import Window
-from tests.support.policies import patches
+from tests.support.budgets.policies import patches
 
 DEFAULT = Policy(limit_tokens=200_000)
 SOURCES = {"limit_tokens": "environment", "mode": "default"}

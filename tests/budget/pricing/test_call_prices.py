@@ -10,7 +10,7 @@ from purser.budget.pricing.call_prices import Quote, Unpriced, charge, outcome_o
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Scope
 from purser.budget.usage import Usage
-from tests.support.prices import per_million
+from tests.support.budgets.prices import per_million
 
 DOLLARS = PriceBook({}, {}, per_million("1", "4"))
 """1,000 nano-dollars a token of input, 4,000 of output."""

@@ -16,7 +16,7 @@ from purser.budget.errors import InvalidPrices, UnknownPrice
 from purser.budget.pricing.price_book import Price, PriceBook
 from purser.budget.pricing.rates import Rates
 from purser.budget.usage import Usage, normalize
-from tests.support.prices import per_million
+from tests.support.budgets.prices import per_million
 
 CLAUDE = {
     "input_cost_per_token": 3e-06,

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.compose.conftest import System
-from tests.support.commands import Commands
-from tests.support.purser import Purser
+from tests.support.servers.commands import Commands
+from tests.support.servers.purser import Purser
 
 pytestmark = pytest.mark.stack
 

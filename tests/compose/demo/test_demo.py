@@ -13,9 +13,9 @@ from purser.budget.usage import Usage
 from purser.compose.demo.content import conversation, recording, task_file
 from purser.compose.demo.progress import Line, changes
 from purser.compose.demo.tools.records import QUESTIONS, answer
-from tests.support.proof import some
-from tests.support.purser import Purser, processes_naming
-from tests.support.terminal import Terminal
+from tests.support.runs.proof import some
+from tests.support.servers.purser import Purser, processes_naming
+from tests.support.servers.terminal import Terminal
 
 PROVIDER = "http://127.0.0.1:4010"
 

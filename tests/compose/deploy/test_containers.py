@@ -20,7 +20,16 @@ import pytest
 
 from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.compose.stack.temporal import find_temporal
-from tests.support.deployment import COMPOSE, ROOT, SECRETS, instructions, own, seconds, sent_to_the_engine, services
+from tests.support.servers.deployment import (
+    COMPOSE,
+    ROOT,
+    SECRETS,
+    instructions,
+    own,
+    seconds,
+    sent_to_the_engine,
+    services,
+)
 from tests.support.world import eventually
 
 pytestmark = pytest.mark.stack

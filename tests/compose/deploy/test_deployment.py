@@ -11,7 +11,7 @@ import pytest
 
 from purser.compose.settings import Settings
 from purser.compose.settings.load import CONFIG_FILE, IN_FILE, secrets
-from tests.support.deployment import (
+from tests.support.servers.deployment import (
     COMPOSE,
     DOCKERFILE,
     ROOT,

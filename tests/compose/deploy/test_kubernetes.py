@@ -9,7 +9,7 @@ import yaml
 
 from purser.compose.settings import Settings
 from purser.compose.settings.load import IN_FILE, secrets
-from tests.support.deployment import own
+from tests.support.servers.deployment import own
 
 FOLDER = Path(__file__).parents[3] / "compose" / "deploy" / "kubernetes"
 KUSTOMIZATION = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())

@@ -12,6 +12,7 @@ from purser.compose.http import protocol
 from purser.compose.http.connections import MAX_HEADERS, ConnectionLimits, connections_of, raise_file_limit
 from purser.compose.http.serving import serve
 from purser.compose.stack.ports import LOOPBACK, free_port
+from tests.support.threads import in_task
 
 USUAL = ConnectionLimits()
 PATIENT = ConnectionLimits(header_s=600, body_s=600)
@@ -37,14 +38,9 @@ async def reading(scope: Scope, receive: Receive, send: Send) -> None:
 
 @asynccontextmanager
 async def serving(limits: ConnectionLimits, app: ASGIApp = reading) -> AsyncIterator[int]:
-    port, stop, ready = free_port(), asyncio.Event(), asyncio.Event()
-    running = asyncio.create_task(serve(app, LOOPBACK, port, stop, ready.set, grace_s=1, limits=limits))
-    await ready.wait()
-    try:
+    port = free_port()
+    async with in_task(lambda stop, ready: serve(app, LOOPBACK, port, stop, ready, grace_s=1, limits=limits)):
         yield port
-    finally:
-        stop.set()
-        await running
 
 
 async def answer(port: int, *sent: bytes, forever: bytes = b"") -> bytes:

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from purser.compose.errors import StackError
 from purser.compose.http.serving import ACCEPT_BATCH, listen, serve
 from purser.compose.stack.ports import LOOPBACK, free_port
+from tests.support.threads import in_task
 
 
 async def slow(scope: Scope, receive: Receive, send: Send) -> None:
@@ -22,15 +23,15 @@ async def slow(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def test_a_request_under_way_is_finished_after_stop() -> None:
-    port, stop, ready = free_port(), asyncio.Event(), asyncio.Event()
-    serving = asyncio.create_task(serve(slow, LOOPBACK, port, stop, ready.set))
-    await ready.wait()
-    async with httpx.AsyncClient() as client:
+    port = free_port()
+    async with (
+        in_task(lambda stop, ready: serve(slow, LOOPBACK, port, stop, ready)) as stop,
+        httpx.AsyncClient() as client,
+    ):
         request = asyncio.create_task(client.get(f"http://{LOOPBACK}:{port}/"))
         await asyncio.sleep(0.1)
         stop.set()
         assert (await request).status_code == 204
-    await serving
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((LOOPBACK, port))
 
@@ -58,18 +59,15 @@ async def test_a_rush_of_connections_is_accepted_a_few_at_a_time() -> None:
         await send({"type": "http.response.body"})
 
     rush = 5 * ACCEPT_BATCH
-    port, stop, ready = free_port(), asyncio.Event(), asyncio.Event()
-    serving = asyncio.create_task(serve(app, LOOPBACK, port, stop, ready.set))
-    await ready.wait()
-    with ExitStack() as clients:
-        # The event loop does not run meanwhile: all connections wait in the kernel.
-        for _ in range(rush):
-            client = clients.enter_context(socket.create_connection((LOOPBACK, port), timeout=10))
-            client.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
-        async with asyncio.timeout(30):
-            while entered.total() < rush:
-                turn += 1
-                await asyncio.sleep(0)
+    port = free_port()
+    async with in_task(lambda stop, ready: serve(app, LOOPBACK, port, stop, ready)):
+        with ExitStack() as clients:
+            # The event loop does not run meanwhile: all connections wait in the kernel.
+            for _ in range(rush):
+                client = clients.enter_context(socket.create_connection((LOOPBACK, port), timeout=10))
+                client.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+            async with asyncio.timeout(30):
+                while entered.total() < rush:
+                    turn += 1
+                    await asyncio.sleep(0)
     assert max(entered.values()) <= ACCEPT_BATCH
-    stop.set()
-    await serving

@@ -21,7 +21,7 @@ from purser.compose.migrate import current, head
 from purser.compose.processes.up import up
 from purser.compose.processes.up_file import Running, command_settings
 from purser.compose.settings import Settings
-from tests.support.purser import Purser, processes_naming
+from tests.support.servers.purser import Purser, processes_naming
 
 pytestmark = pytest.mark.stack
 

@@ -9,7 +9,7 @@ import pytest
 
 from purser.compose.demo.provider import serve_provider
 from purser.compose.processes.gateway import renew_admin_key
-from tests.support.purser import Purser
+from tests.support.servers.purser import Purser
 
 WITHIN_S = 120.0
 FEW = 50

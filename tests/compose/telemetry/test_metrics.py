@@ -18,11 +18,12 @@ from purser.compose.stack.ports import free_port
 from purser.compose.telemetry.metrics import serve_metrics
 from purser.gateway.metrics.requests import Metrics as GatewayMetrics
 from purser.gateway.metrics.requests import source
-from tests.support.purser import Purser
+from tests.support.servers.clients import plain_client
+from tests.support.servers.purser import Purser
 
 
 async def _scraped(port: int, token: str = "") -> httpx.Response:
-    async with httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"} if token else {}) as client:
+    async with plain_client(headers={"Authorization": f"Bearer {token}"} if token else {}) as client:
         while True:
             try:
                 return await client.get(f"http://127.0.0.1:{port}/metrics")

@@ -15,8 +15,8 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from purser.compose.settings import Settings
 from purser.compose.telemetry.temporal_metrics import TemporalMetrics
 from purser.compose.temporal import connect
-from tests.support.metrics import Scrape
-from tests.support.temporal_families import TEMPORAL
+from tests.support.runs.temporal_families import TEMPORAL
+from tests.support.servers.metrics import Scrape
 
 ONCE = RetryPolicy(maximum_attempts=1)
 

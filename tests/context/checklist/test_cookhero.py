@@ -8,8 +8,8 @@ from purser.context.memories import RollingMemory, RollingState, SlidingWindowMe
 from purser.context.settings import ContextSettings
 from purser.context.strategies import WINDOW_PRESETS, Part
 from purser.context.windows import build_window
-from tests.support.conversations import assistant, talk, user
-from tests.support.windows import short_summary
+from tests.support.context.conversations import assistant, talk, user
+from tests.support.context.windows import short_summary
 
 MODEL = "gpt-4o"
 PRESET = WINDOW_PRESETS["cookhero"]

@@ -19,8 +19,8 @@ from purser.context.strategies import WINDOW_PRESETS, StrategyName
 from purser.context.strategies.settings import share
 from purser.context.tokens import count_message, count_request, count_text, legacy_estimate
 from purser.context.windows import Window, build_window
-from tests.support.conversations import assistant, calling, result, talk, user
-from tests.support.windows import short_summary
+from tests.support.context.conversations import assistant, calling, result, talk, user
+from tests.support.context.windows import short_summary
 
 if TYPE_CHECKING:
     import asyncpg

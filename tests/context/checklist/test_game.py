@@ -20,7 +20,7 @@ from purser.context.strategies import WINDOW_PRESETS, StrategyName
 from purser.context.tokens import count_message, count_request, tokenizer_of, window_of
 from purser.context.tokens.legacy import WINDOWS
 from purser.context.windows import build_window
-from tests.support.conversations import assistant, calling, result, talk, user
+from tests.support.context.conversations import assistant, calling, result, talk, user
 
 MODEL = "gpt-4o"
 

@@ -1,6 +1,5 @@
 """What the checklist promises for running tasks: presets and figures of a task act in the windows of its calls."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -79,7 +78,7 @@ def test_000_7_a_task_shows_the_newest_40_turns_that_fit_and_the_current_one() -
         (1, 20, "older_than_recents")
     ]
     assert plan(given, session(40)).session.seqs == tuple(range(1, 41))
-    refs = tuple(replace(ref, tokens=900 if ref.seq == 4 else 40) for ref in session(12).messages)
+    refs = tuple(ref._replace(tokens=900 if ref.seq == 4 else 40) for ref in session(12).messages)
     tight = plan(given, Conversation("", refs), budget=600)
     assert tight.session.seqs == tuple(range(5, 13)), "the first turn that does not fit ends the window"
 
@@ -190,7 +189,7 @@ def test_003_6_the_length_of_a_summary_is_a_ratio_within_bounds() -> None:
 
 
 def test_003_25_auto_counts_the_characters_of_a_chinese_thread() -> None:
-    refs = tuple(replace(ref, characters=390) for ref in session(12, 300).messages)
+    refs = tuple(ref._replace(characters=390) for ref in session(12, 300).messages)
     chinese = plan(settings(context={"strategy": "auto"}), Conversation("", refs), question_characters=15)
     assert "medium conversation of 13 messages and 4,695 characters" in chinese.strategy_reason
     unknown = plan(settings(context={"strategy": "auto"}), session(12, 300))

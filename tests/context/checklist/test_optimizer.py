@@ -15,7 +15,7 @@ from purser.context.windows.optimizing import (
     optimize_chat_context,
     prepare_optimized_messages,
 )
-from tests.support.optimizing import Messages, dialogue, short, tokens
+from tests.support.context.optimizing import Messages, dialogue, short, tokens
 
 KEYS = {
     "optimization_applied",

@@ -15,7 +15,7 @@ from purser.context.windows.optimizing import (
     Optimizer,
     optimize,
 )
-from tests.support.optimizing import Messages, dialogue, short, tokens
+from tests.support.context.optimizing import Messages, dialogue, short, tokens
 
 T, S = "smart_truncation", "summary"
 

@@ -20,8 +20,8 @@ from purser.context.settings import PRESETS, ContextSettings
 from purser.context.strategies import WINDOW_PRESETS
 from purser.context.strategies.settings import share
 from purser.context.tokens import count_message, legacy_estimate, window_of
-from tests.support.conversations import calling, result, talk, user
-from tests.support.shannon import MODEL, task, verbatim, window
+from tests.support.context.conversations import calling, result, talk, user
+from tests.support.context.shannon import MODEL, task, verbatim, window
 
 PRESET = WINDOW_PRESETS["shannon"].settings
 

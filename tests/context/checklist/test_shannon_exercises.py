@@ -23,9 +23,9 @@ from purser.context.settings import ContextSettings
 from purser.context.tokens import count_text
 from purser.context.windows.clipping import clip
 from tests.support.actors import ANA
-from tests.support.conversations import calling, result, talk, user
-from tests.support.prices import per_million
-from tests.support.shannon import MODEL, task, verbatim, window
+from tests.support.budgets.prices import per_million
+from tests.support.context.conversations import calling, result, talk, user
+from tests.support.context.shannon import MODEL, task, verbatim, window
 
 # --- pitfalls and exercises ------------------------------------------------------------------------------------------
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from purser.context.compression.extraction import extract
+from purser.context.compression.extraction import extract, extract_layers
 from purser.context.compression.requests import Passage, SummarySource
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_text
-from tests.support.conversations import assistant, result, talk, user
+from tests.support.context.conversations import assistant, result, talk, user
 
 
 def count(text: str) -> int:
@@ -195,3 +195,64 @@ def test_preferences_and_decisions_go_before_other_messages_of_their_length() ->
 def test_relative_times_are_made_absolute_by_the_time_of_the_message() -> None:
     source = SummarySource("", (Passage("Ann", "I moved to Lisbon yesterday.", at=datetime(2023, 5, 8, tzinfo=UTC)),))
     assert extract(source, 60, count) == "Ann (yesterday = 2023-05-07): I moved to Lisbon yesterday."
+
+
+# --- two layers at once ---------------------------------------------------------------------------------------------
+
+BOOKING = "user: My booking ZX-4417 of 4 May for Anna Berg costs $312."
+"""A line of an older layer."""
+IDLE = "user: Well, that is one way to look at all of it."
+
+
+def layers(old: list[str], new: list[Message], most_tokens: int, least: tuple[int, int] = (0, 0)) -> tuple[str, str]:
+    """The texts of an older layer with these lines and of a newer one with these messages."""
+    return extract_layers(SummarySource.of("\n".join(old), new), 0, most_tokens, least, count)
+
+
+def test_lines_of_the_older_layer_and_new_messages_win_their_room_from_each_other() -> None:
+    small_talk = [user("Well, that is another way to look at it.") for _ in range(20)]
+    old, new = layers([BOOKING], small_talk, count(BOOKING) + 12)
+    assert old == BOOKING
+    assert count(new) <= 12
+    telling = [user(f"Booking ZX-44{number} of {number} May for Anna Berg costs $31{number}.") for number in range(9)]
+    old, new = layers([IDLE], telling, 60)
+    assert old == ""
+    assert new.count("Booking") >= 2
+
+
+def test_each_layer_has_room_for_which_the_other_does_not_compete() -> None:
+    telling = [user(f"Booking ZX-44{number} of {number} May for Anna Berg costs $31{number}.") for number in range(9)]
+    old, new = layers([IDLE], telling, 60, (count(IDLE) + 1, 20))
+    assert old == IDLE
+    assert "Booking" in new
+    lines = [f"user: Booking ZX-44{number} of {number} May for Anna Berg costs $31{number}." for number in range(9)]
+    old, new = layers(lines, [user("Well, that is one way to look at it.")], 60, (20, 20))
+    assert new
+    assert count(old) <= 40
+
+
+def test_messages_of_a_layer_that_closes_belong_to_the_older_one() -> None:
+    said = [user("My booking ZX-4417 is of 4 May."), user("Anna Berg lives in 12 Elm Street.")]
+    old, new = extract_layers(SummarySource.of(BOOKING, said), 1, 200, (0, 0), count)
+    assert old == f"{BOOKING}\nuser: My booking ZX-4417 is of 4 May."
+    assert new == "user: Anna Berg lives in 12 Elm Street."
+
+
+def test_a_line_of_a_user_counts_as_much_as_the_message_that_it_was() -> None:
+    """Where the answers of a model are long, what users write counts twice, in new messages and in old lines alike."""
+    answers = [assistant(f"Of course: room {number} of floor 3 costs $20{number}. " * 20) for number in range(4)]
+    wishes = [user(f"I want room {number} of floor 3 for $20{number}.") for number in range(4)]
+    lines = [f"user: I want room {number} of floor 3 for $20{number}." for number in range(4, 8)]
+    wanted = [*lines, *(f"user: {one.text}" for one in wishes)]
+    said = [f"assistant: for Anna Berg rooms 9{number} and 8{number}" for number in range(4)]
+    old, new = layers([*lines, *said], [*answers, *wishes], count("\n".join(wanted)) + 2)
+    assert [*old.splitlines(), *new.splitlines()] == wanted
+
+
+@given(st.lists(st.text(max_size=40), max_size=6), st.integers(1, 120), st.integers(0, 60), st.integers(0, 60))
+@settings(max_examples=40, deadline=None)
+def test_two_layers_fit_their_room(lines: list[str], most_tokens: int, first: int, second: int) -> None:
+    least = min(first, most_tokens // 2), min(second, most_tokens // 2)
+    old, new = layers([*lines, BOOKING], talk(8), most_tokens, least)
+    assert count(old) + count(new) <= most_tokens
+    assert count(old) <= most_tokens - least[1]

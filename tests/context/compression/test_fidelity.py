@@ -8,7 +8,7 @@ from purser.context.compression.extraction import extract
 from purser.context.compression.fidelity import BAR, Retained, fidelity
 from purser.context.compression.requests import SummarySource
 from purser.context.tokens import count_text
-from tests.support.conversations import assistant, talk, user
+from tests.support.context.conversations import assistant, talk, user
 
 SOURCE = SummarySource.of(
     "Before, the trip to Lisbon was moved to 2027.",

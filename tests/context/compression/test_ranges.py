@@ -11,7 +11,7 @@ from purser.context.conversation.conversations import Conversation, MessageRef, 
 from purser.context.conversation.messages import group
 from purser.context.settings import ContextSettings
 from purser.context.strategies.settings import share
-from tests.support.strategies import SETTINGS, conversations
+from tests.support.context.strategies import SETTINGS, conversations
 
 LARGE = 100_000
 """A budget that no test exceeds."""
@@ -93,6 +93,17 @@ def test_recents_leave_a_summary_of_a_long_conversation_its_share_of_the_target(
     target = share(budget, 0.375)
     assert 0.4 * target <= span.most_tokens <= target - (360 - len(span.seqs)) * tokens
     assert 360 - len(span.seqs) > 3 + 1, "what was said last stays"
+
+
+def test_a_summary_gets_its_share_even_where_system_messages_take_the_target() -> None:
+    # Target 0.375 x 4,000 = 1,500, of which the summary gets 600; the trigger is 3,000.
+    rules = MessageRef(1, "system", 1_300)
+    assert chosen(rules, *refs(2, 30), budget=4_000).most_tokens == 600
+    larger = MessageRef(1, "system", 2_000)
+    remaining = 2_000 + 3 * 100 + 100
+    assert chosen(larger, *refs(2, 30), budget=4_000).most_tokens == (3_000 - remaining) // 2, "half of what is left"
+    largest = MessageRef(1, "system", 2_900)
+    assert chosen(largest, *refs(2, 30), budget=4_000).most_tokens == ContextSettings().summary_min_tokens
 
 
 def test_a_call_and_its_result_are_covered_together_or_not_at_all() -> None:

@@ -8,7 +8,7 @@ from purser.context.compression.records import Record, records
 from purser.context.compression.requests import SummarySource
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_text
-from tests.support.conversations import assistant, result, user
+from tests.support.context.conversations import assistant, result, user
 
 CUSTOMER = {
     "name": {"first_name": "Omar", "last_name": "Davis"},

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from purser.context.compression.requests import KeepRules, Passage, SummarySource, chunks, fault, summary_request
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_text
-from tests.support.conversations import calling, result, talk, user
+from tests.support.context.conversations import calling, result, talk, user
 
 
 def count(text: str) -> int:

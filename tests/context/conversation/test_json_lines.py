@@ -7,7 +7,7 @@ import pytest
 from purser.context.conversation.json_lines import read_lines, write_line
 from purser.context.conversation.messages import Message
 from purser.context.errors import InvalidMessage
-from tests.support.conversations import calling, result, talk, user
+from tests.support.context.conversations import calling, result, talk, user
 
 
 def test_what_is_written_is_read_again() -> None:

@@ -8,7 +8,7 @@ import pytest
 from purser.benchmarks.data import rows
 from purser.context.conversation.kinds import Composition, Kind
 from purser.context.conversation.messages import Message
-from tests.support.conversations import assistant, calling, result, user
+from tests.support.context.conversations import assistant, calling, result, user
 
 SHORT, LONG = "Which one is better?", "Both have advantages, and it depends on what you need. " * 5
 CHAT = [user(SHORT), assistant(SHORT)]

@@ -7,7 +7,7 @@ import pytest
 
 from purser.context.conversation.messages import MOST_AHEAD, Message, check_time, group
 from purser.context.errors import InvalidMessage
-from tests.support.conversations import call, calling, result, user
+from tests.support.context.conversations import call, calling, result, user
 
 
 def test_a_message_is_returned_as_it_came() -> None:

@@ -1,8 +1,9 @@
-"""Features of texts: the fast search for time expressions finds what the pattern does."""
+"""Features of texts: fast searches for time expressions and ends of sentences find what their patterns do."""
 
 import random
 
-from purser.context.conversation.wording import TIME, times
+from purser.context.conversation import wording
+from purser.context.conversation.wording import TIME, sentences, times
 
 WORDS = (
     "I", "met", "her", "two", "weeks", "ago", "an", "Hour", "minute", "yesterday", "TOMORROW", "last", "this", "each",
@@ -19,3 +20,18 @@ def test_times_are_counted_as_the_pattern_finds_them(seed: int) -> None:
         assert times(text) == expected, text
         found += expected
     assert found > 3_000
+
+
+def test_sentences_end_where_the_pattern_says(seed: int) -> None:
+    chance, ends = random.Random(seed), 0
+    for _ in range(3_000):
+        text = "".join(chance.choices("a A.!?…。！？；\n\t 5Mai ", k=chance.randint(1, 40)))
+        expected = [" ".join(one.split()) for one in wording._SENTENCE_END.split(text)]
+        assert list(sentences(text)) == [one for one in expected if one], text
+        ends += len(expected)
+    assert ends > 3_000
+    assert list(sentences("Am 5. Mai kam J. Doe. Er ging.\n1. Salz")) == [
+        "Am 5. Mai kam J. Doe.",
+        "Er ging.",
+        "1. Salz",
+    ]

@@ -13,7 +13,7 @@ from purser.context.conversation.messages import Message, StoredMessage
 from purser.context.conversation.storable import is_storable, storable
 from purser.context.facts import Fact, Kind, changed_facts, extract_facts, merged_facts, omitted_facts, render_facts
 from purser.context.tokens import count_text
-from tests.support.conversations import assistant, calling, result, talk, user
+from tests.support.context.conversations import assistant, calling, result, talk, user
 
 SAID = (
     "My budget is $300.",

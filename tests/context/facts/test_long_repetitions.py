@@ -4,7 +4,7 @@ import pytest
 
 from purser.context.conversation.messages import Message, StoredMessage
 from purser.context.facts import changed_facts
-from tests.support.proof import some
+from tests.support.runs.proof import some
 
 PIECES = (
     *("a", "1", "1 ", "1,", "1.", "12:", "A", "Aa ", "a-", "我", "是", "三点", "5点", " ", "\n", "(", '"', "/a", "a/"),

@@ -12,7 +12,7 @@ from purser.context.errors import MessageNotFound, OriginReused
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.tokens import count_message
-from tests.support.conversations import assistant, call, calling, result, talk, user
+from tests.support.context.conversations import assistant, call, calling, result, talk, user
 
 TENANT, SESSION, MODEL = "acme", "s1", "gpt-4o"
 

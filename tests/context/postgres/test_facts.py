@@ -11,7 +11,7 @@ from purser.context.postgres.conversation import facts as module
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.facts import Facts
 from purser.context.postgres.conversation.placeholders import Placeholders
-from tests.support.conversations import talk, user
+from tests.support.context.conversations import talk, user
 
 TENANT, SESSION = "acme", "s1"
 

@@ -8,7 +8,7 @@ from purser.context.postgres.conversation.pins import Pins
 from purser.context.postgres.sessions import overviews as module
 from purser.context.postgres.sessions.overviews import Overviews
 from tests.support.actors import ADA
-from tests.support.conversations import talk, user
+from tests.support.context.conversations import talk, user
 
 TENANT, MODEL = "acme", "gpt-4o"
 

@@ -14,7 +14,7 @@ from purser.context.postgres.conversation.pins import Pins
 from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.tokens import count_message
 from tests.support.actors import ANA, BEN
-from tests.support.conversations import calling, result, talk, user
+from tests.support.context.conversations import calling, result, talk, user
 
 TENANT, SESSION, MODEL = "acme", "s1", "gpt-4o"
 

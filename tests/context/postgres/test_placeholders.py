@@ -10,7 +10,7 @@ from purser.context.errors import SessionNotFound
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.placeholders import Placeholders
 from purser.context.redaction import Redactor
-from tests.support.conversations import talk
+from tests.support.context.conversations import talk
 
 PLACE = ("acme", "s1")
 

@@ -10,7 +10,7 @@ from purser.context.errors import InvalidPreferences
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.sessions.preferences import PersonalSettings
 from tests.support.actors import ANA, BEN
-from tests.support.conversations import user
+from tests.support.context.conversations import user
 
 TENANT, SESSION = "acme", "s1"
 

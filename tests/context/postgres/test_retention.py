@@ -21,7 +21,7 @@ from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.postgres.sessions.retention import Retention
 from purser.context.postgres.sessions.sessions import Sessions
 from tests.support.actors import ANA, BEN
-from tests.support.conversations import talk, user
+from tests.support.context.conversations import talk, user
 from tests.support.ledger import Books
 
 TENANT, SESSION = "acme", "s1"

@@ -10,7 +10,7 @@ from purser.context.postgres.sessions import retention as retention_module
 from purser.context.postgres.sessions.retention import Retention
 from tests.context.postgres.test_retention import TENANT, OtherTextStore, grow_old
 from tests.support.actors import ANA
-from tests.support.conversations import user
+from tests.support.context.conversations import user
 
 
 async def test_each_part_is_read_after_the_last_and_busy_sessions_stop_nothing(

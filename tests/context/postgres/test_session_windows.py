@@ -24,8 +24,8 @@ from purser.context.strategies.choice import Preference
 from purser.context.windows import Window
 from purser.context.windows.builder import WindowBuilder
 from purser.context.windows.listing import build, resolve_strategy
-from tests.support.conversations import assistant, calling, result, talk, transcript, user
-from tests.support.windows import counted
+from tests.support.context.conversations import assistant, calling, result, talk, transcript, user
+from tests.support.context.windows import counted
 
 TENANT, MODEL = "acme", "gpt-4o"
 SETTINGS = ContextSettings()

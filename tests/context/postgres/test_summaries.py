@@ -10,7 +10,7 @@ from purser.context.compression.layers import Layer, Level
 from purser.context.compression.summaries import Method, Summary
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.summaries import Summaries
-from tests.support.conversations import talk
+from tests.support.context.conversations import talk
 
 PLACE = ("acme", "s1", "")
 FIRST = Summary(

@@ -6,7 +6,7 @@ from types import FrameType
 import pytest
 
 from purser.context.redaction import Redactor
-from tests.support.proof import sized, some
+from tests.support.runs.proof import sized, some
 
 PIECES = [
     piece.replace("⏎", "\n").replace("␣", "\u200b")

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from purser.benchmarks.redaction_table import Row, read, score, table
+from purser.benchmarks.redact.table import Row, read, score, table
 from purser.context.redaction import LABELS, Redactor
 
 COUNTRIES = {"us", "gb", "de", "fr", "es", "br", "ru", "cn", "jp", "in"}

@@ -8,8 +8,8 @@ from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.messages import Message
 from purser.context.errors import InvalidSettings
 from purser.context.strategies import WINDOW_PRESETS
-from tests.support.conversations import assistant, calling, result, talk, user
-from tests.support.windows import SYSTEM, indexes, requested, texts, window
+from tests.support.context.conversations import assistant, calling, result, talk, user
+from tests.support.context.windows import SYSTEM, indexes, requested, texts, window
 
 
 def briefly(source: SummarySource, most_tokens: int, count: CountText) -> str:

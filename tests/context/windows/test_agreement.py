@@ -15,7 +15,7 @@ from purser.context.windows.builder import WindowBuilder
 from purser.context.windows.listing import build
 from purser.context.windows.plans import TextRef, WindowPlan
 from purser.context.windows.trimming import Remedy, show_all
-from tests.support.strategies import conversations
+from tests.support.context.strategies import conversations
 
 MODEL = "gpt-4o"
 TEXT = Message("user", "text")

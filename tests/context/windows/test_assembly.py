@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from purser.benchmarks.data import rows
-from purser.benchmarks.window_checks import Case, messages_of
 from purser.benchmarks.windows import WAYS, beginnings, check
+from purser.benchmarks.windows.checks import Case, messages_of
 from purser.context.compression.extraction import extract
 from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.messages import Message
 from purser.context.errors import WindowTooSmall
 from purser.context.strategies import WINDOW_PRESETS
 from purser.context.tokens import PER_CONVERSATION
-from tests.support.conversations import calling, result, talk, user
-from tests.support.windows import MODEL, SYSTEM, counted, indexes, requested, texts, window
+from tests.support.context.conversations import calling, result, talk, user
+from tests.support.context.windows import MODEL, SYSTEM, counted, indexes, requested, texts, window
 
 # --- properties ------------------------------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ from purser.context.tokens import count_message, count_text
 from purser.context.windows import plan_window, render
 from purser.context.windows.plans import MemoryRef, TextRef, WindowPlan
 from purser.context.windows.trimming import DOCUMENTS, Remedy, Trim, show, show_all
-from tests.support.conversations import calling, result, talk, user
-from tests.support.windows import MODEL, SYSTEM, indexes, window
+from tests.support.context.conversations import calling, result, talk, user
+from tests.support.context.windows import MODEL, SYSTEM, indexes, window
 
 LARGE = "row 4711 of the table; " * 3_000
 QUESTION = 1_000

@@ -15,7 +15,7 @@ from purser.context.strategies import StrategyName
 from purser.context.strategies.settings import share
 from purser.context.windows import plan_window, render
 from purser.context.windows.plans import Dropped, TextRef, View, WindowPlan
-from tests.support.strategies import QUESTION, SETTINGS, conversations
+from tests.support.context.strategies import QUESTION, SETTINGS, conversations
 
 DEFAULT = ContextSettings()
 SETTINGS_OFF = ContextSettings(trigger_ratio=1.0)
@@ -97,7 +97,7 @@ def test_a_window_is_whole_fits_and_loses_nothing_silently(
 def as_shown(conversation: Conversation, found: WindowPlan) -> Conversation:
     """The conversation with the tokens that the window shows of trimmed messages."""
     sizes = {trim.seq: trim.tokens for trim in found.trims}
-    messages = tuple(replace(ref, tokens=sizes.get(ref.seq, ref.tokens)) for ref in conversation.messages)
+    messages = tuple(ref._replace(tokens=sizes.get(ref.seq, ref.tokens)) for ref in conversation.messages)
     return replace(conversation, messages=messages)
 
 

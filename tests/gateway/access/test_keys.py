@@ -24,6 +24,7 @@ async def test_a_key_is_shown_once_and_stored_only_as_its_digest(
         "expires_at": None,
         "rate_limit_per_s": None,
         "tags": {},
+        "path": [],
         "revoked_by": None,
         "revoked_at": None,
     }
@@ -136,3 +137,26 @@ async def test_a_key_shows_its_tags_and_refuses_those_that_no_budget_can_have(ad
     assert made["tags"] == (await admin.get("/v1/keys")).json()["items"][-1]["tags"] == {"team": "search"}
     refused = await admin.post("/v1/keys", json={"name": "other", "role": "agent", "tags": {"team": "a b"}})
     assert (refused.status_code, "tag:team=a b" in refused.json()["detail"]) == (422, True)
+
+
+async def test_the_path_of_a_key_changes_and_each_change_is_recorded(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    body = {"name": "bot", "role": "agent", "path": ["user:ana", "session:s1"]}
+    made = (await admin.post("/v1/keys", json=body)).json()
+    assert made["path"] == ["user:ana", "session:s1"]
+    for _ in range(2):
+        changed = await admin.patch(f"/v1/keys/{made['key_id']}", json={"path": ["task:t1"]})
+        assert changed.json()["path"] == ["task:t1"]
+    [change] = (await admin.get("/v1/changes?action=key.change")).json()["items"]
+    assert (change["before"]["path"], change["after"]["path"]) == (["user:ana", "session:s1"], ["task:t1"])
+    before = await gateway.rows()
+    bad = [["planet:x"], ["task:t1", "session:s1"], ["tenant:other"], ["tag:team=x"], "task:t1"]
+    for path in bad:
+        refused = await admin.patch(f"/v1/keys/{made['key_id']}", json={"path": path})
+        assert refused.status_code == 422, path
+        assert (await admin.post("/v1/keys", json=body | {"name": "b2", "path": path})).status_code == 422
+    assert (await admin.patch("/v1/keys/key-none", json={"path": []})).status_code == 404
+    assert await gateway.rows() == before
+    (await admin.delete(f"/v1/keys/{made['key_id']}")).raise_for_status()
+    assert (await admin.patch(f"/v1/keys/{made['key_id']}", json={"path": []})).status_code == 422

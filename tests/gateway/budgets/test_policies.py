@@ -55,6 +55,26 @@ async def test_readers_may_export_and_only_admins_apply(gateway: RunningGateway)
         assert (await client.put("/v1/policies", json={"policies": {}})).status_code == write
 
 
+async def test_a_replay_shows_each_step_of_a_ladder_and_what_it_cannot_know(gateway: RunningGateway) -> None:
+    agent, viewer = await gateway.client(Role.AGENT), await gateway.client(Role.VIEWER)
+    since = datetime.now(UTC) - timedelta(minutes=1)
+    ask = {"key": "k1", "path": ["session:s1"], "tokens": 1_000, "model": "priced-model"}
+    held = (await agent.post("/v1/holds", json=ask)).json()
+    report = {"attempt": 1, "usage": {"input": 100, "output": 700}}
+    await agent.post(f"/v1/holds/{held['hold_id']}/settle", json=report)
+    ladder = [{"ratio": 0.5, "output": 300}]
+    body = {"policies": {"session:s1": {"limit_tokens": 1_000, "ladder": ladder}}, "since": since.isoformat()}
+    found = (await viewer.post("/v1/policies/replay", json=body)).json()
+    assert (found["total"]["eased"], found["total"]["eased_tokens"]) == (1, 400)
+    [line] = found["scopes"]
+    assert line["ladder"] == [
+        {"step": 1, "ratio": 0.5, "calls": 1, "unknown": 0, "saved_tokens": 400, "saved_nano_usd": 1_600_000}
+    ]
+    assert "what a cheaper model would have answered" in " ".join(found["not_known"])
+    plain = (await viewer.post("/v1/policies/replay", json=body | {"policies": {}})).json()
+    assert "cheaper" not in " ".join(plain["not_known"])
+
+
 async def test_a_replay_shows_what_policies_would_have_done_and_stores_nothing(gateway: RunningGateway) -> None:
     agent, viewer = await gateway.client(Role.AGENT), await gateway.client(Role.VIEWER)
     since = datetime.now(UTC) - timedelta(minutes=1)

@@ -32,9 +32,10 @@ from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
 from tests.support.actors import TESTER
 from tests.support.agents import recorded_agent
-from tests.support.browser import WIDE, Theme, Watch, borrowed, chromium, sign_in
 from tests.support.databases import fresh_database
-from tests.support.purser import Purser, Started
+from tests.support.servers.browser import WIDE, Theme, Watch, borrowed, chromium, sign_in
+from tests.support.servers.clients import plain_client
+from tests.support.servers.purser import Purser, Started
 from tests.support.world import eventually
 
 HERE = Path(__file__).parent
@@ -104,7 +105,7 @@ class Tenant:
     async def client(self, role: Role = Role.AGENT, name: str = "backend") -> httpx.AsyncClient:
         """A client of the API with a new key."""
         headers = {"Authorization": f"Bearer {await self.key(role, name)}"}
-        return await self.open.enter_async_context(httpx.AsyncClient(base_url=self.stack.url, headers=headers))
+        return await self.open.enter_async_context(plain_client(base_url=self.stack.url, headers=headers))
 
     async def page(
         self,

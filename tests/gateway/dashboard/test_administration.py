@@ -9,7 +9,7 @@ from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway
 from tests.gateway.dashboard.acting import act, open_page, until_shown
 from tests.gateway.dashboard.conftest import TARGET, Tenant
-from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
+from tests.support.servers.browser import NARROW, check_accessibility, in_both_themes, shot
 
 
 @pytest.mark.parametrize("path", ["/keys", "/webhooks"])
@@ -23,7 +23,11 @@ async def test_a_role_that_may_not_manage_them_sees_nothing_of_them(gateway: Run
 
 async def test_a_key_is_created_and_its_secret_shown_once(gateway: RunningGateway) -> None:
     page = await open_page(gateway, "/keys")
-    await act(page, "create", {"name": "search", "role": "agent", "rate_limit_per_s": "5", "tags": "team=x"})
+    await act(
+        page,
+        "create",
+        {"name": "search", "role": "agent", "rate_limit_per_s": "5", "tags": "team=x", "path": "session:s1"},
+    )
     found = re.search(r"<code>(purser_[\w-]+)</code>", await until_shown(page, "not shown again"))
     assert found is not None
     assert (await (await gateway.with_secret(found[1])).get("/v1/holds/1")).status_code == 404, "it works"
@@ -31,8 +35,10 @@ async def test_a_key_is_created_and_its_secret_shown_once(gateway: RunningGatewa
     listed = {key["name"]: key for key in (await admin.get("/v1/keys")).json()["items"]}
     made = listed["search"]
     assert (made["role"], made["rate_limit_per_s"], made["tags"]) == ("agent", 5, {"team": "x"})
+    assert made["path"] == ["session:s1"]
     again = await page.browser.get("/keys", headers={"accept": "text/html"})
     assert listed["search"]["key_id"] in again.text
+    assert "session:s1" in again.text
     assert found[1] not in again.text
     created = (await admin.get("/v1/changes?action=key.create&by=ada")).text
     assert listed["search"]["key_id"] in created

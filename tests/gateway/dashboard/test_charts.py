@@ -5,7 +5,7 @@ from playwright.async_api import Locator, Page, expect
 from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
 from tests.gateway.dashboard.test_narrow import PHONE, compressed_session
-from tests.support.browser import WIDE, shot
+from tests.support.servers.browser import WIDE, shot
 
 UNREADABLE = """() => [...document.querySelectorAll('.chart svg')].flatMap(chart => {
   const edge = chart.getBoundingClientRect();

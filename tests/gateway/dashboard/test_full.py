@@ -4,7 +4,7 @@ from playwright.async_api import expect
 
 from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
-from tests.support.browser import shot
+from tests.support.servers.browser import shot
 
 FULL = """
 with made as (

@@ -9,7 +9,7 @@ from purser.gateway.access.roles import Role
 from purser.gateway.dashboard.pages import load_pages, page_paths
 from tests.gateway.dashboard.approvals.test_page import asks
 from tests.gateway.dashboard.conftest import Tenant
-from tests.support.conversations import talk
+from tests.support.context.conversations import talk
 
 PHONE = (390, 844)
 

@@ -10,7 +10,7 @@ from playwright.async_api import expect
 
 from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
-from tests.support.browser import shot
+from tests.support.servers.browser import shot
 
 MOST_BYTES = 200_000
 SIZE = (1280, 800)

@@ -4,7 +4,7 @@ from playwright.async_api import Page, expect
 
 from tests.gateway.dashboard.approvals.test_page import asks
 from tests.gateway.dashboard.conftest import Tenant
-from tests.support.browser import in_both_themes
+from tests.support.servers.browser import in_both_themes
 
 CONNECTIONS = 6
 """Connections that a browser opens per host."""

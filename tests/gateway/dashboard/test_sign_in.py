@@ -5,7 +5,7 @@ from playwright.async_api import Browser, Page, expect
 
 from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
-from tests.support.browser import LONG_MS, Theme, check_accessibility, shot
+from tests.support.servers.browser import LONG_MS, Theme, check_accessibility, shot
 
 
 async def stranger(tenant: Tenant, browser: Browser, theme: Theme = "light") -> Page:

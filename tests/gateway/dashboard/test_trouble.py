@@ -16,8 +16,8 @@ from purser.gateway.errors import GatewayStopping
 from purser.gateway.http.problems import problem_of
 from tests.gateway.dashboard.approvals.test_page import asks, grants
 from tests.gateway.dashboard.conftest import Tenant, running_stack
-from tests.support.browser import Watch, in_both_themes, shot
 from tests.support.databases import fresh_database
+from tests.support.servers.browser import Watch, in_both_themes, shot
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -3,7 +3,7 @@
 import httpx
 
 from tests.gateway.conftest import RunningGateway
-from tests.support.holding import PATH, ask, limit
+from tests.support.budgets.holding import PATH, ask, limit
 
 
 class TestMoney:

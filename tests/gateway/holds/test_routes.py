@@ -9,7 +9,7 @@ import pytest
 from purser.compose.settings import Settings
 from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway
-from tests.support.holding import PATH, ask, limit
+from tests.support.budgets.holding import PATH, ask, limit
 
 
 async def test_an_ask_that_fits_is_answered_with_a_hold(agent: httpx.AsyncClient) -> None:

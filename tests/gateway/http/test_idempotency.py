@@ -14,7 +14,7 @@ from purser.gateway.postgres import idempotency
 from purser.gateway.postgres.idempotency import IdempotentAnswers, KeyedRequest
 from tests.gateway.conftest import RunningGateway
 from tests.support.ledger import somebody_waits
-from tests.support.webhooks import Receiver
+from tests.support.servers.webhooks import Receiver
 from tests.support.world import eventually
 
 ASKED = {"key": "k1", "path": ["session:s1"], "tokens": 100, "nano_usd": 0}

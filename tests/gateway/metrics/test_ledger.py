@@ -40,17 +40,17 @@ async def shown(of: LedgerMetrics) -> dict[str, float]:
     }
 
 
-async def test_a_hundred_thousand_sessions_make_as_many_series_as_ten(pool: Pool) -> None:
+async def test_ten_thousand_sessions_make_as_many_series_as_ten(pool: Pool) -> None:
     exporter = metrics(Books.on(pool))
     await pool.execute(SESSIONS, 1, 10)
     few = await shown(exporter)
-    await pool.execute(SESSIONS, 11, 100_000)
+    await pool.execute(SESSIONS, 11, 10_000)
     await pool.execute("analyze scopes, balances")
     text = (await exporter.text()).decode()
     many = await shown(exporter)
     assert set(many) == set(few)
     assert sum(value for name, value in few.items() if name.startswith("purser_budget_scopes ")) == 10
-    assert sum(value for name, value in many.items() if name.startswith("purser_budget_scopes ")) == 100_000
+    assert sum(value for name, value in many.items() if name.startswith("purser_budget_scopes ")) == 10_000
     assert "secret-session" not in text
     assert "tenant-" not in text
 

@@ -6,10 +6,11 @@ from pydantic import SecretStr
 
 from purser.compose.settings import Settings
 from tests.gateway.conftest import RunningGateway
+from tests.support.servers.clients import plain_client
 
 
 async def scrape(gateway: RunningGateway) -> list[str]:
-    async with httpx.AsyncClient() as client:
+    async with plain_client() as client:
         answer = await client.get(gateway.metrics_url)
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/plain")
@@ -62,7 +63,7 @@ class TestWithAToken:
         return settings.model_copy(update={"metrics_token": SecretStr("scrape-me")})
 
     async def test_a_scraper_without_the_token_sees_nothing(self, gateway: RunningGateway) -> None:
-        async with httpx.AsyncClient() as client:
+        async with plain_client() as client:
             for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "scrape-me"}):
                 refused = await client.get(gateway.metrics_url, headers=headers)
                 assert refused.status_code == 401

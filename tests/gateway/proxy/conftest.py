@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -13,6 +14,7 @@ from purser.compose.demo.provider import Provider, serve_provider
 from purser.compose.settings import Settings
 from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway, on, running_gateway
+from tests.support.servers.clients import plain_client
 
 PRICES = '{"gpt-4o": {"input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06, "max_output_tokens": 4096}}'
 HELLO: list[ChatCompletionMessageParam] = [{"role": "user", "content": "hello there"}]
@@ -54,7 +56,7 @@ class Proxy:
         wanted = {"purser_api_base": self.provider.api_base} | headers
         named = {name.replace("_", "-"): value for name, value in wanted.items() if value}
         counted = await self.gateway.clients.enter_async_context(
-            httpx.AsyncClient(event_hooks={"request": [self._count]}, timeout=60)
+            plain_client(event_hooks={"request": [self._count]}, timeout=60)
         )
         return AsyncOpenAI(
             base_url=f"{self.gateway.url}/openai/v1",
@@ -62,6 +64,18 @@ class Proxy:
             default_headers=named,
             http_client=counted,
         )
+
+    async def limited(self, **policy: Any) -> httpx.AsyncClient:
+        """Sets the policy of the session `s1`, hard unless it says otherwise; returns an admin's client."""
+        admin = await self.gateway.client(Role.ADMIN)
+        (await admin.put("/v1/budgets/session:s1", json={"mode": "hard"} | policy)).raise_for_status()
+        return admin
+
+    async def spent(self) -> tuple[int, int]:
+        """Tokens of the session `s1` that are spent and held."""
+        admin = await self.gateway.client(Role.ADMIN)
+        shown = (await admin.get("/v1/budgets/session:s1")).json()["tokens"]
+        return shown["spent"], shown["held"]
 
     async def _count(self, _: httpx.Request) -> None:
         self.requests += 1

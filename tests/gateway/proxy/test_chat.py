@@ -3,42 +3,25 @@
 import asyncio
 from typing import Any
 
-import httpx
 import openai
 import pytest
 
 from purser.compose.demo.provider import Fault, FaultKind, FunctionCall, Reply, Rule, ToolCall
-from purser.gateway.access.roles import Role
 from tests.gateway.proxy.conftest import HELLO, Proxy
 
-BUDGET = "/v1/budgets/session:s1"
 
-
-async def budget(proxy: Proxy, **policy: Any) -> httpx.AsyncClient:
-    """Sets the policy of the session; returns an admin's client."""
-    admin = await proxy.gateway.client(Role.ADMIN)
-    (await admin.put(BUDGET, json=policy)).raise_for_status()
-    return admin
-
-
-async def figures(admin: httpx.AsyncClient) -> tuple[int, int]:
-    """Tokens of the session that are spent and held."""
-    shown = (await admin.get(BUDGET)).json()
-    return shown["tokens"]["spent"], shown["tokens"]["held"]
-
-
-async def eventually_ended(admin: httpx.AsyncClient) -> int:
+async def eventually_ended(proxy: Proxy) -> int:
     """Tokens that are spent once nothing is held."""
     async with asyncio.timeout(30):
         while True:
-            spent, held = await figures(admin)
+            spent, held = await proxy.spent()
             if not held:
                 return spent
             await asyncio.sleep(0.05)
 
 
 async def test_a_reply_is_charged_as_the_provider_served_it(proxy: Proxy) -> None:
-    admin = await budget(proxy, limit_tokens=50_000, mode="hard")
+    await proxy.limited(limit_tokens=50_000, mode="hard")
     client = await proxy.openai(purser_session="s1")
     raw = await client.chat.completions.with_raw_response.create(model="gpt-4o", messages=HELLO, max_tokens=50)
     reply = raw.parse()
@@ -47,7 +30,7 @@ async def test_a_reply_is_charged_as_the_provider_served_it(proxy: Proxy) -> Non
     assert reply.choices[0].finish_reason == "stop"
     assert reply.usage is not None
     assert reply.usage.total_tokens == served.charged_tokens
-    assert await figures(admin) == (served.charged_tokens, 0)
+    assert await proxy.spent() == (served.charged_tokens, 0)
     assert served.arrival.request_id == f"{raw.headers['purser-hold-id']}-1"
     assert raw.headers["purser-scope"] == "session:s1"
     assert raw.headers["purser-max-tokens"] == "50"
@@ -61,7 +44,7 @@ async def test_a_reply_is_charged_as_the_provider_served_it(proxy: Proxy) -> Non
 async def test_a_streamed_reply_arrives_in_parts_and_reports_usage_if_it_is_asked_for(
     proxy: Proxy, usage: bool
 ) -> None:
-    admin = await budget(proxy, limit_tokens=50_000, mode="hard")
+    await proxy.limited(limit_tokens=50_000, mode="hard")
     proxy.provider.control.add_rule(Rule(reply=Reply(content="one two three four five six"), chunks=6))
     client = await proxy.openai(purser_session="s1")
     options: Any = {"stream_options": {"include_usage": True}} if usage else {}
@@ -73,7 +56,7 @@ async def test_a_streamed_reply_arrives_in_parts_and_reports_usage_if_it_is_aske
     assert len(parts) > 1
     assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
     assert [chunk.usage.total_tokens for chunk in chunks if chunk.usage] == [served.charged_tokens] * usage
-    assert await figures(admin) == (served.charged_tokens, 0)
+    assert await proxy.spent() == (served.charged_tokens, 0)
 
 
 async def test_tool_calls_pass_streamed_and_not(proxy: Proxy) -> None:
@@ -96,7 +79,7 @@ async def test_tool_calls_pass_streamed_and_not(proxy: Proxy) -> None:
 
 
 async def test_a_refusal_is_402_with_its_figures_and_is_asked_for_once(proxy: Proxy) -> None:
-    await budget(proxy, limit_tokens=10, mode="hard")
+    await proxy.limited(limit_tokens=10, mode="hard")
     client = await proxy.openai(purser_session="s1")
     with pytest.raises(openai.APIStatusError) as refused:
         await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
@@ -111,7 +94,7 @@ async def test_a_refusal_is_402_with_its_figures_and_is_asked_for_once(proxy: Pr
 
 
 async def test_what_a_person_must_approve_is_402_with_the_address_of_its_request(proxy: Proxy) -> None:
-    admin = await budget(proxy, limit_tokens=10, mode="approval")
+    admin = await proxy.limited(limit_tokens=10, mode="approval")
     client = await proxy.openai(purser_session="s1")
     with pytest.raises(openai.APIStatusError) as asks:
         await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
@@ -124,7 +107,7 @@ async def test_what_a_person_must_approve_is_402_with_the_address_of_its_request
 
 
 async def test_a_call_that_prefers_to_wait_goes_on_once_a_person_approves(proxy: Proxy) -> None:
-    admin = await budget(proxy, limit_tokens=10, mode="approval")
+    admin = await proxy.limited(limit_tokens=10, mode="approval")
     client = await proxy.openai(purser_session="s1", prefer="wait=60")
     calling = asyncio.create_task(client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50))
     async with asyncio.timeout(30):
@@ -134,11 +117,11 @@ async def test_a_call_that_prefers_to_wait_goes_on_once_a_person_approves(proxy:
     (await admin.post(f"/v1/approvals/{pending[0]['approval_id']}/decision", json=decision)).raise_for_status()
     reply = await calling
     assert reply.usage is not None
-    assert await figures(admin) == (reply.usage.total_tokens, 0)
+    assert await proxy.spent() == (reply.usage.total_tokens, 0)
 
 
 async def test_a_call_waits_for_others_and_is_429_if_they_take_too_long(proxy: Proxy) -> None:
-    admin = await budget(proxy, limit_tokens=100, mode="hard")
+    admin = await proxy.limited(limit_tokens=100, mode="hard")
     hold = {"key": "other", "path": ["session:s1"], "tokens": 90}
     held = (await admin.post("/v1/holds", json=hold)).json()
     impatient = (await proxy.openai(purser_session="s1", prefer="wait=0")).with_options(max_retries=0)
@@ -160,7 +143,7 @@ async def test_a_call_waits_for_others_and_is_429_if_they_take_too_long(proxy: P
 
 
 async def test_a_frozen_scope_is_403(proxy: Proxy) -> None:
-    await budget(proxy, frozen=True)
+    await proxy.limited(frozen=True)
     client = await proxy.openai(purser_session="s1")
     with pytest.raises(openai.PermissionDeniedError) as refused:
         await client.chat.completions.create(model="gpt-4o", messages=HELLO)
@@ -168,7 +151,7 @@ async def test_a_frozen_scope_is_403(proxy: Proxy) -> None:
 
 
 async def test_a_model_without_a_price_is_422_where_money_is_limited(proxy: Proxy) -> None:
-    await budget(proxy, limit_nano_usd=1_000_000)
+    await proxy.limited(limit_nano_usd=1_000_000)
     client = await proxy.openai(purser_session="s1")
     with pytest.raises(openai.UnprocessableEntityError) as refused:
         await client.chat.completions.create(model="openai/unheard-of", messages=HELLO)
@@ -176,16 +159,16 @@ async def test_a_model_without_a_price_is_422_where_money_is_limited(proxy: Prox
 
 
 async def test_less_is_held_if_only_less_fits_and_the_request_allows_it(proxy: Proxy) -> None:
-    admin = await budget(proxy, limit_tokens=60, mode="hard")
+    await proxy.limited(limit_tokens=60, mode="hard")
     client = await proxy.openai(purser_session="s1", purser_min_output="5")
     raw = await client.chat.completions.with_raw_response.create(model="gpt-4o", messages=HELLO, max_tokens=500)
     [served] = proxy.provider.served()
     assert int(raw.headers["purser-max-tokens"]) == 60 - served.arrival.prompt_tokens
-    assert await figures(admin) == (served.charged_tokens, 0)
+    assert await proxy.spent() == (served.charged_tokens, 0)
 
 
 async def test_a_client_that_leaves_a_stream_pays_for_what_was_produced(proxy: Proxy) -> None:
-    admin = await budget(proxy, limit_tokens=50_000, mode="hard")
+    await proxy.limited(limit_tokens=50_000, mode="hard")
     words = " ".join(f"word{number}" for number in range(40))
     proxy.provider.control.add_rule(Rule(reply=Reply(content=words), chunks=40))
     proxy.provider.control.add_fault(Fault(kind=FaultKind.HANG, after_chunks=7))
@@ -197,7 +180,7 @@ async def test_a_client_that_leaves_a_stream_pays_for_what_was_produced(proxy: P
         if "word5" in seen:
             break
     await stream.close()
-    spent = await eventually_ended(admin)
+    spent = await eventually_ended(proxy)
     async with asyncio.timeout(30):
         end = await proxy.provider.log.end_of(1)
     [served] = proxy.provider.served()
@@ -206,7 +189,7 @@ async def test_a_client_that_leaves_a_stream_pays_for_what_was_produced(proxy: P
 
 
 async def test_a_client_that_leaves_before_a_whole_reply_cancels_it(proxy: Proxy) -> None:
-    admin = await budget(proxy, limit_tokens=50_000, mode="hard")
+    await proxy.limited(limit_tokens=50_000, mode="hard")
     proxy.provider.control.add_fault(Fault(kind=FaultKind.HANG, after_chunks=0))
     client = await proxy.openai(purser_session="s1")
     calling = asyncio.create_task(client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=400))
@@ -218,7 +201,7 @@ async def test_a_client_that_leaves_before_a_whole_reply_cancels_it(proxy: Proxy
         await calling
     async with asyncio.timeout(30):
         assert (await proxy.provider.log.end_of(1)).client_gone
-    assert await eventually_ended(admin) == proxy.provider.served()[0].arrival.prompt_tokens
+    assert await eventually_ended(proxy) == proxy.provider.served()[0].arrival.prompt_tokens
 
 
 @pytest.mark.parametrize(
@@ -228,7 +211,7 @@ async def test_a_client_that_leaves_before_a_whole_reply_cancels_it(proxy: Proxy
 async def test_a_failed_request_is_tried_again_by_the_client_as_a_call_of_its_own(
     proxy: Proxy, kind: FaultKind, status: int
 ) -> None:
-    admin = await budget(proxy, limit_tokens=50_000, mode="hard")
+    await proxy.limited(limit_tokens=50_000, mode="hard")
     proxy.provider.control.add_fault(Fault(kind=kind, retry_after_ms=10))
     client = await proxy.openai(purser_session="s1")
     reply = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
@@ -236,11 +219,11 @@ async def test_a_failed_request_is_tried_again_by_the_client_as_a_call_of_its_ow
     assert reply.usage is not None
     # A provider that failed may have worked: only a refused request surely cost nothing.
     presumed = 0 if kind is FaultKind.RATE_LIMITED else proxy.provider.served()[0].arrival.prompt_tokens + 50
-    assert await figures(admin) == (presumed + reply.usage.total_tokens, 0)
+    assert await proxy.spent() == (presumed + reply.usage.total_tokens, 0)
 
 
 async def test_a_reply_that_breaks_off_is_an_error_in_the_stream_and_is_presumed(proxy: Proxy) -> None:
-    admin = await budget(proxy, limit_tokens=50_000, mode="hard")
+    await proxy.limited(limit_tokens=50_000, mode="hard")
     proxy.provider.control.add_rule(Rule(reply=Reply(content="a b c d e f g h"), chunks=8))
     proxy.provider.control.add_fault(Fault(kind=FaultKind.DROP, after_chunks=3))
     client = await proxy.openai(purser_session="s1")
@@ -248,24 +231,24 @@ async def test_a_reply_that_breaks_off_is_an_error_in_the_stream_and_is_presumed
     with pytest.raises(openai.APIError, match="connection_broken"):
         _ = [chunk async for chunk in stream]
     [served] = proxy.provider.served()
-    assert await figures(admin) == (served.arrival.prompt_tokens + 50, 0)
+    assert await proxy.spent() == (served.arrival.prompt_tokens + 50, 0)
 
 
 async def test_the_same_idempotency_key_holds_once_while_its_call_is_open(proxy: Proxy) -> None:
-    admin = await budget(proxy, limit_tokens=50_000, mode="hard")
+    await proxy.limited(limit_tokens=50_000, mode="hard")
     client = await proxy.openai(purser_session="s1", idempotency_key="order-1")
     first = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
     again = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
     assert first.usage is not None
     assert again.usage is not None
-    assert await figures(admin) == (first.usage.total_tokens + again.usage.total_tokens, 0)
+    assert await proxy.spent() == (first.usage.total_tokens + again.usage.total_tokens, 0)
     with pytest.raises(openai.UnprocessableEntityError) as reused:
         await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=51)
     assert reused.value.code == "idempotency_mismatch"
 
 
 async def test_fifty_clients_on_one_budget_never_overspend(proxy: Proxy) -> None:
-    admin = await budget(proxy, limit_tokens=600, mode="hard")
+    await proxy.limited(limit_tokens=600, mode="hard")
     client = (await proxy.openai(purser_session="s1", prefer="wait=0")).with_options(max_retries=0)
 
     async def call() -> int:
@@ -279,4 +262,18 @@ async def test_fifty_clients_on_one_budget_never_overspend(proxy: Proxy) -> None
     charged = await asyncio.gather(*(call() for _ in range(50)))
     assert 0 < sum(charged) <= 600
     assert sum(one.charged_tokens for one in proxy.provider.served()) == sum(charged)
-    assert await figures(admin) == (sum(charged), 0)
+    assert await proxy.spent() == (sum(charged), 0)
+
+
+async def test_a_request_that_names_no_scope_pays_by_the_path_of_its_key(proxy: Proxy) -> None:
+    admin = await proxy.limited(limit_tokens=50_000, mode="hard")
+    client = await proxy.openai()
+    [own] = [key for key in (await admin.get("/v1/keys")).json()["items"] if key["role"] == "agent"]
+    (await admin.patch(f"/v1/keys/{own['key_id']}", json={"path": ["session:s1"]})).raise_for_status()
+    reply = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
+    assert reply.usage is not None
+    paid = reply.usage.total_tokens
+    assert await proxy.spent() == (paid, 0)
+    elsewhere = {"Purser-Session": "s2"}
+    await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50, extra_headers=elsewhere)
+    assert await proxy.spent() == (paid, 0)

@@ -7,34 +7,21 @@ import openai
 import pytest
 
 from purser.compose.demo.provider import Fault, FaultKind
-from purser.gateway.access.roles import Role
 from tests.gateway.proxy.conftest import Proxy
 
 MODEL = "text-embedding-3-small"
 
 
-async def spent(proxy: Proxy) -> tuple[int, int]:
-    """Tokens of the session that are spent and held."""
-    admin = await proxy.gateway.client(Role.ADMIN)
-    shown = (await admin.get("/v1/budgets/session:s1")).json()["tokens"]
-    return shown["spent"], shown["held"]
-
-
-async def limited(proxy: Proxy, tokens: int) -> None:
-    admin = await proxy.gateway.client(Role.ADMIN)
-    (await admin.put("/v1/budgets/session:s1", json={"limit_tokens": tokens, "mode": "hard"})).raise_for_status()
-
-
 @pytest.mark.parametrize("form", ["float", "base64"])
 async def test_vectors_come_in_the_order_of_the_texts_and_are_charged_as_served(proxy: Proxy, form: Any) -> None:
-    await limited(proxy, 1_000)
+    await proxy.limited(limit_tokens=1_000)
     client = await proxy.openai(purser_session="s1")
     texts = ["a cat", "a dog", "a house by the sea"]
     found = await client.embeddings.create(model=MODEL, input=texts, encoding_format=form)
     [served] = proxy.provider.served()
     assert [one.index for one in found.data] == [0, 1, 2]
     assert found.usage.total_tokens == served.charged_tokens
-    assert await spent(proxy) == (served.charged_tokens, 0)
+    assert await proxy.spent() == (served.charged_tokens, 0)
     again = await client.embeddings.create(model=MODEL, input=texts[2], encoding_format="float")
     vector = found.data[2].embedding
     # The client decodes base64 only if it has asked for it by itself.
@@ -42,7 +29,7 @@ async def test_vectors_come_in_the_order_of_the_texts_and_are_charged_as_served(
 
 
 async def test_a_refusal_reaches_no_provider(proxy: Proxy) -> None:
-    await limited(proxy, 3)
+    await proxy.limited(limit_tokens=3)
     client = await proxy.openai(purser_session="s1")
     with pytest.raises(openai.APIStatusError) as refused:
         await client.embeddings.create(model=MODEL, input="far too many words for so few tokens")
@@ -51,12 +38,12 @@ async def test_a_refusal_reaches_no_provider(proxy: Proxy) -> None:
 
 
 async def test_a_request_that_is_refused_costs_nothing_and_one_that_is_left_costs_its_estimate(proxy: Proxy) -> None:
-    await limited(proxy, 1_000)
+    await proxy.limited(limit_tokens=1_000)
     client = (await proxy.openai(purser_session="s1")).with_options(max_retries=0)
     proxy.provider.control.add_fault(Fault(kind=FaultKind.RATE_LIMITED))
     with pytest.raises(openai.RateLimitError):
         await client.embeddings.create(model=MODEL, input="a cat")
-    assert await spent(proxy) == (0, 0)
+    assert await proxy.spent() == (0, 0)
     proxy.provider.control.add_fault(Fault(kind=FaultKind.HANG))
     calling = asyncio.create_task(client.embeddings.create(model=MODEL, input="a cat"))
     async with asyncio.timeout(30):
@@ -66,7 +53,7 @@ async def test_a_request_that_is_refused_costs_nothing_and_one_that_is_left_cost
     with pytest.raises(asyncio.CancelledError):
         await calling
     async with asyncio.timeout(30):
-        while (found := await spent(proxy)) == (0, 0) or found[1]:
+        while (found := await proxy.spent()) == (0, 0) or found[1]:
             await asyncio.sleep(0.05)
     assert found[0] > 0
 

@@ -13,7 +13,7 @@ from purser.compose.demo.provider import Reply, Rule
 from purser.context.tokens import count_text
 from purser.gateway.access.roles import Role
 from tests.gateway.proxy.conftest import Proxy
-from tests.support.proof import sized
+from tests.support.runs.proof import sized
 
 MODEL = "gpt-4o"
 WORDS = " ".join(f"word{number}" for number in range(60))

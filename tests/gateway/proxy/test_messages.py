@@ -32,17 +32,6 @@ async def send(http: httpx.AsyncClient, **change: Any) -> httpx.Response:
     return await http.post("/anthropic/v1/messages", json=BODY | change)
 
 
-async def limited(proxy: Proxy, **policy: Any) -> httpx.AsyncClient:
-    admin = await proxy.gateway.client(Role.ADMIN)
-    (await admin.put("/v1/budgets/session:s1", json=policy)).raise_for_status()
-    return admin
-
-
-async def spent(admin: httpx.AsyncClient) -> tuple[int, int]:
-    shown = (await admin.get("/v1/budgets/session:s1")).json()["tokens"]
-    return shown["spent"], shown["held"]
-
-
 def events(answer: httpx.Response) -> list[dict[str, Any]]:
     """The events of a stream; each names itself twice."""
     found = []
@@ -55,20 +44,20 @@ def events(answer: httpx.Response) -> list[dict[str, Any]]:
 
 
 async def test_a_reply_is_a_message_and_charged_as_served(proxy: Proxy) -> None:
-    admin = await limited(proxy, limit_tokens=5_000, mode="hard")
+    await proxy.limited(limit_tokens=5_000, mode="hard")
     answer = await send(await client(proxy))
     [served] = proxy.provider.served()
     message = answer.json()
     assert (message["type"], message["role"], message["stop_reason"]) == ("message", "assistant", "end_turn")
     assert message["content"] == [{"type": "text", "text": "You said 2 words, beginning with: hello there"}]
     assert message["usage"]["input_tokens"] + message["usage"]["output_tokens"] == served.charged_tokens
-    assert await spent(admin) == (served.charged_tokens, 0)
+    assert await proxy.spent() == (served.charged_tokens, 0)
     assert served.arrival.messages == 2, "the system prompt is a message of its own"
     assert answer.headers["purser-hold-id"]
 
 
 async def test_a_stream_has_the_events_of_a_message_in_their_order(proxy: Proxy) -> None:
-    admin = await limited(proxy, limit_tokens=5_000, mode="hard")
+    await proxy.limited(limit_tokens=5_000, mode="hard")
     proxy.provider.control.add_rule(Rule(reply=Reply(content="one two three four five six"), chunks=6))
     found = events(await send(await client(proxy), stream=True))
     [served] = proxy.provider.served()
@@ -80,7 +69,7 @@ async def test_a_stream_has_the_events_of_a_message_in_their_order(proxy: Proxy)
     assert ("".join(deltas), len(deltas) > 1) == ("one two three four five six", True)
     assert found[-2]["delta"]["stop_reason"] == "end_turn"
     assert found[-2]["usage"]["input_tokens"] + found[-2]["usage"]["output_tokens"] == served.charged_tokens
-    assert await spent(admin) == (served.charged_tokens, 0)
+    assert await proxy.spent() == (served.charged_tokens, 0)
 
 
 async def test_text_and_tool_calls_are_blocks_of_their_own(proxy: Proxy) -> None:
@@ -113,18 +102,18 @@ async def test_results_of_tools_reach_the_model(proxy: Proxy) -> None:
 
 
 async def test_a_count_is_what_a_hold_would_count_and_holds_nothing(proxy: Proxy) -> None:
-    admin = await limited(proxy, limit_tokens=1, mode="hard")
+    await proxy.limited(limit_tokens=1, mode="hard")
     http = await client(proxy)
     body = {name: value for name, value in BODY.items() if name != "max_tokens"}
     counted = (await http.post("/anthropic/v1/messages/count_tokens", json=body)).json()["input_tokens"]
     refused = (await send(http)).json()
     assert refused["error"]["purser"]["asked"]["tokens"] == counted + BODY["max_tokens"]
-    assert await spent(admin) == (0, 0)
+    assert await proxy.spent() == (0, 0)
     assert proxy.provider.served() == ()
 
 
 async def test_a_refusal_is_402_in_the_words_of_anthropic(proxy: Proxy) -> None:
-    await limited(proxy, limit_tokens=10, mode="hard")
+    await proxy.limited(limit_tokens=10, mode="hard")
     refused = await send(await client(proxy))
     error = refused.json()
     assert (refused.status_code, refused.headers["x-should-retry"]) == (402, "false")

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.conversations import talk
-from tests.support.session_requests import append
+from tests.support.context.conversations import talk
+from tests.support.context.session_requests import append
 
 TALK: list[dict[str, Any]] = [message.to_dict() for message in talk(60)]
 

@@ -3,8 +3,8 @@
 import httpx
 
 from purser.context.strategies import StrategyName
-from tests.support.conversations import calling, result, talk, user
-from tests.support.session_requests import S1, append
+from tests.support.context.conversations import calling, result, talk, user
+from tests.support.context.session_requests import S1, append
 
 
 async def test_replay_harness_compares_all_strategies_on_a_stored_conversation(agent: httpx.AsyncClient) -> None:

@@ -12,8 +12,8 @@ from purser.compose.demo.provider import Provider, serve_provider
 from purser.compose.processes.worker import run_worker
 from purser.compose.settings import Settings
 from tests.gateway.conftest import RunningGateway
-from tests.support.conversations import talk
-from tests.support.session_requests import append
+from tests.support.context.conversations import talk
+from tests.support.context.session_requests import append
 from tests.support.world import eventually
 
 TAG = "tag:team=search"

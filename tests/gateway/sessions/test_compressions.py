@@ -22,8 +22,8 @@ from purser.context.settings import ContextSettings
 from purser.gateway.sessions.compressions import SessionCompressions
 from purser.workflows.contract import CompressSessionInput
 from tests.support.actors import TESTER
-from tests.support.conversations import talk, user
-from tests.support.session_requests import append
+from tests.support.context.conversations import talk, user
+from tests.support.context.session_requests import append
 from tests.support.world import eventually
 
 TENANT = "acme"

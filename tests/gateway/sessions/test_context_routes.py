@@ -1,6 +1,5 @@
 """`/v1/sessions`: windows, summaries, facts, memory and advice; every message is accounted for in each window."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -17,7 +16,8 @@ from purser.context.tokens import count_request, count_text
 from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway
 from tests.gateway.sessions.conftest import TALK
-from tests.support.session_requests import S1, append, problem
+from tests.support.context.session_requests import S1, append, problem
+from tests.support.threads import in_task
 
 WHOLE = count_request(TALK, [], "gpt-4o").tokens
 
@@ -36,14 +36,8 @@ def across_sessions() -> None:
 @pytest.fixture
 async def worker(settings: Settings, gateway: RunningGateway) -> AsyncIterator[None]:
     """A worker on the gateway's queue."""
-    stop, ready = asyncio.Event(), asyncio.Event()
-    running = asyncio.create_task(run_worker(settings, stop, ready.set))
-    waiting = asyncio.create_task(ready.wait())
-    await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
-    waiting.cancel()
-    yield
-    stop.set()
-    await running
+    async with in_task(lambda stop, ready: run_worker(settings, stop, ready)):
+        yield
 
 
 async def window(client: httpx.AsyncClient, **query: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import httpx
 
 from purser.context.tokens import count_message
 from tests.gateway.conftest import RunningGateway
-from tests.support.session_requests import S1, TALK, append, problem
+from tests.support.context.session_requests import S1, TALK, append, problem
 
 # --- pins ------------------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway
 from tests.support.actors import ADA
 from tests.support.agents import MODEL
-from tests.support.conversations import calling, result, talk
+from tests.support.context.conversations import calling, result, talk
 from tests.support.world import TENANT, World, calls, world
 
 LONG = 80

@@ -11,8 +11,8 @@ import pytest
 from purser.context.tokens import count_message
 from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway
-from tests.support.conversations import calling, result
-from tests.support.session_requests import S1, TALK, append, problem
+from tests.support.context.conversations import calling, result
+from tests.support.context.session_requests import S1, TALK, append, problem
 
 # --- append and read -------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ import httpx
 from purser.context.figures import MOST
 from tests.gateway.conftest import RunningGateway
 from tests.gateway.sessions.conftest import TALK
-from tests.support.session_requests import S1, append
+from tests.support.context.session_requests import S1, append
 
 
 async def test_4a_figures_of_a_strategy_are_query_parameters(session: httpx.AsyncClient) -> None:

@@ -21,7 +21,7 @@ from purser.gateway.postgres.webhooks import WebhookFields, Webhooks
 from purser.gateway.webhooks import delivery as sending
 from tests.gateway.conftest import RunningGateway, running_gateway
 from tests.support.actors import TESTER
-from tests.support.webhooks import (
+from tests.support.servers.webhooks import (
     Receiver,
     all_sent,
     ask,

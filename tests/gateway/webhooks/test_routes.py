@@ -15,7 +15,7 @@ from purser.gateway.postgres import webhooks
 from tests.gateway.conftest import RunningGateway
 from tests.support.actors import TESTER
 from tests.support.ledger import meet
-from tests.support.webhooks import Receiver, deliveries, make, settled, task
+from tests.support.servers.webhooks import Receiver, deliveries, make, settled, task
 
 
 async def test_a_secret_is_shown_once_and_neither_it_nor_the_path_is_logged_or_recorded(

@@ -1,6 +1,7 @@
 """Connection errors: what counts as unavailable, what is retried, and what is the caller's mistake."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import asyncpg
@@ -108,3 +109,13 @@ def test_every_way_of_being_away_has_one_name(error: Exception) -> None:
     with pytest.raises(LedgerUnavailable) as caught, reaching_ledger():
         raise error
     assert type(error).__name__ in str(caught.value)
+
+
+async def test_json_of_any_depth_size_and_order_is_read_as_it_was_written(dsn: str) -> None:
+    deep: object = "bottom"
+    for _ in range(400):
+        deep = [deep]
+    values = ({"b": 1, "a": [2**70, -1.5e-7, 'é\\ "', None, True]}, deep)
+    async with await create_pool(dsn) as pool:
+        for value in values:
+            assert json.dumps(await pool.fetchval("select $1::json", value)) == json.dumps(value)

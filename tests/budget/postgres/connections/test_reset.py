@@ -58,6 +58,7 @@ async def test_a_transaction_that_was_left_is_rolled_back(one: Pool) -> None:
         await left.start()
         await connection.execute("insert into left_behind values (1)")
     assert await one.fetchval("select count(*) from left_behind") == 0
+    await one.execute("drop table left_behind")
 
 
 async def test_a_use_that_was_cancelled_leaves_nothing(one: Pool) -> None:

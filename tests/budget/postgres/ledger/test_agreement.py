@@ -27,7 +27,7 @@ from purser.budget.previews import reserve_of
 from purser.budget.scopes import Kind, Path, Scope
 from purser.budget.windows import Window, read_window, rolling_key, window_bounds
 from tests.support.actors import TESTER
-from tests.support.policies import SHARES, patches
+from tests.support.budgets.policies import SHARES, patches
 from tests.support.views import PATH, Case, cases
 
 EXAMPLES = settings(

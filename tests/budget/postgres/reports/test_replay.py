@@ -10,27 +10,35 @@ from typing import Any
 
 import pytest
 
+from purser.budget.climbs import NO_STEPS
 from purser.budget.gate import Amount, GateAnswer, Verdict
-from purser.budget.holds import HoldRequest, Report
+from purser.budget.holds import HoldAnswer, HoldRequest, Report
 from purser.budget.policies.fields import Mode
 from purser.budget.policies.policy import Policy, PolicyPatch
-from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.ledger.policy_sets import PolicySets
 from purser.budget.postgres.reports.replay import Replays
-from purser.budget.reports.replay import Recorded, Replay
+from purser.budget.pricing.call_prices import charge, quote
+from purser.budget.pricing.price_book import PriceBook
+from purser.budget.reports.replay import Replay
+from purser.budget.reports.replayed_calls import Recorded
 from purser.budget.scopes import Kind, Path, Scope
 from purser.budget.usage import Usage
 from tests.support.actors import TESTER
 from tests.support.ledger import SESSION, TENANT, Books, report
-from tests.support.proof import sized
+from tests.support.runs.proof import sized
 
 BEGIN = datetime(2026, 3, 28, 20, 30, tzinfo=UTC)
 """Hours before the clocks of Europe change."""
 NAMES = (
     "user:u1", "session:s1", "session:*", "session:s*", "task:t1", "task:*", "agent:*/a", "agent:t2/b", "tag:team=*",
     "tag:team=b", "session:s1@day", "session:*@5h", "session:s*@hour", "task:t1@week", "user:*@hour", "tag:team=*@1d",
-    "tag:team=a@day",
+    "tag:team=a@day", "model:gpt-4o", "model:*", "model:gpt-4o-mini", "model:gpt-4.1-nano@day", "model:gpt-4*@1h",
 )  # fmt: skip
+PRICES = PriceBook.load()
+UNPRICED_MODEL = "own/model"
+CHEAPER = ("gpt-4o-mini", "gpt-4.1-nano", UNPRICED_MODEL, "gpt-4")
+LEAST_OUTPUT = 5
 WINDOWS = ("lifetime", "hour", "day", "week", "1h", "5h", "1d")
 
 
@@ -44,6 +52,9 @@ class Made:
     label: str
     ask: Amount
     charge: int
+    model: str | None = None
+    prompt: int = 0
+    """Of a call with a model: its input tokens."""
 
 
 def calls(chance: random.Random, count: int, pause_min: int) -> list[Made]:
@@ -56,8 +67,21 @@ def calls(chance: random.Random, count: int, pause_min: int) -> list[Made]:
         tokens = chance.randint(1, 120)
         charge = chance.choice([tokens, chance.randint(0, tokens), tokens + 30, -1, tokens])
         label, ask = f"tag:team={chance.choice('ab')}", Amount(tokens, chance.choice([0, tokens * 10]))
-        found.append(Made(f"k{number}", at, path[: chance.randint(1, 4)], label, ask, charge))
+        # What the ledger does not know takes no steps in a replay: models without a report, reports without a model.
+        model = chance.choice([None, "gpt-4o", "gpt-4o", "gpt-4.1-nano", UNPRICED_MODEL]) if charge > 0 else None
+        prompt = chance.randint(0, max(0, min(tokens, charge)))
+        found.append(Made(f"k{number}", at, path[: chance.randint(1, 4)], label, ask, charge, model, prompt))
     return found
+
+
+def ladder(chance: random.Random) -> list[dict[str, Any]]:
+    """A few steps."""
+    steps = []
+    for ratio in chance.sample(["0.1", "0.3", "0.5", "0.8", "1.1"], chance.randint(1, 3)):
+        step = {"model": chance.sample(CHEAPER, 2), "output": chance.choice(["0.5", 20]), "compression": "0.5"}
+        chosen = chance.sample(sorted(step), chance.randint(1, 3))
+        steps.append({"ratio": ratio} | {name: step[name] for name in chosen})
+    return steps
 
 
 def proposals(chance: random.Random, most: int) -> dict[str, PolicyPatch | None]:
@@ -66,7 +90,7 @@ def proposals(chance: random.Random, most: int) -> dict[str, PolicyPatch | None]
     for name in chance.sample(NAMES, chance.randint(1, 7)):
         fields: dict[str, Any] = {
             "limit_tokens": chance.randint(0, most),
-            "limit_nano_usd": chance.randint(0, most * 10),
+            "limit_nano_usd": chance.randint(0, most * chance.choice([10, 3_000])),
             "mode": chance.choice(["hard", "approval", "soft"]),
             "window": chance.choice(WINDOWS),
             "timezone": chance.choice(["UTC", "Europe/Berlin"]),
@@ -75,6 +99,7 @@ def proposals(chance: random.Random, most: int) -> dict[str, PolicyPatch | None]
             "frozen": chance.random() < 0.1,
             "shadow": chance.random() < 0.3,
             "rollover": chance.choice(["0.1", "0.5", "1"]),
+            "ladder": ladder(chance),
         }
         if "@" in name:
             del fields["window"]
@@ -88,8 +113,7 @@ async def make(books: Books, tenant: str, made: Sequence[Made]) -> dict[str, Gat
     answers = {}
     for one in made:
         books.at(one.at)
-        request = HoldRequest(one.key, Path.parse(one.path), one.ask, labels=(Scope.parse(one.label),))
-        answer = await books.ledger.hold(tenant, request)
+        answer, cost = await (ask(books, tenant, one) if one.model is None else climb(books, tenant, one, one.model))
         answers[one.key] = answer.gate
         if answer.hold_id is None:
             continue
@@ -97,13 +121,43 @@ async def make(books: Books, tenant: str, made: Sequence[Made]) -> dict[str, Gat
         if one.charge < 0:
             await books.ledger.release(tenant, hold_id=answer.hold_id)
         else:
-            await books.ledger.settle(tenant, answer.hold_id, 1, report(one.charge, one.charge * 9))
+            await books.ledger.settle(tenant, answer.hold_id, 1, cost)
     books.at(None)
     return answers
 
 
+async def ask(books: Books, tenant: str, one: Made) -> tuple[HoldAnswer, Report]:
+    """Asks for a call without a model; returns the answer, and what the call costs."""
+    request = HoldRequest(one.key, Path.parse(one.path), one.ask, labels=(Scope.parse(one.label),))
+    return await books.ledger.hold(tenant, request), report(max(0, one.charge), max(0, one.charge) * 9)
+
+
+async def climb(books: Books, tenant: str, one: Made, own: str) -> tuple[HoldAnswer, Report]:
+    """Asks for a call of a model on all steps that its ask reaches; returns the answer, and what the call costs."""
+    declared, taken = one.ask.tokens - one.prompt, NO_STEPS
+    while True:
+        model, cap = taken.model or own, taken.output_cap(declared, LEAST_OUTPUT)
+        usage = Usage(input=one.prompt, output=cap)
+        quoted = quote(PRICES, model, usage)
+        request = HoldRequest(
+            one.key, Path.parse(one.path), quoted.full, model=model, labels=(Scope.parse(one.label),),
+            priced=quoted.priced,
+        )  # fmt: skip
+        async with connected(books.pool, None) as connection:
+            transaction = connection.transaction()
+            await transaction.start()
+            answer = await books.ledger.hold(tenant, request, connection)
+            if not (declared and taken.lacks(answer.gate)):
+                await transaction.commit()
+                output = one.charge - one.prompt
+                used = Usage(input=one.prompt, output=min(output, cap) if cap < declared else output)
+                return answer, charge(PRICES, model, used, 0)
+            await transaction.rollback()
+        taken = taken.after(answer.gate, usage, own, PRICES, CHEAPER)
+
+
 def replays(books: Books) -> Replays:
-    return Replays(books.pool, books.settings, PolicySets(books.pool, books.policies))
+    return Replays(books.pool, books.settings, PolicySets(books.pool, books.policies), PRICES, LEAST_OUTPUT)
 
 
 async def replayed(books: Books, tenant: str, wanted: dict[str, PolicyPatch | None]) -> tuple[Replay, list[GateAnswer]]:
@@ -134,9 +188,9 @@ async def test_a_replay_answers_what_the_gate_answers_under_the_same_policies(po
         chance = random.Random(seed)
         made = calls(chance, 25, chance.choice([2, 40, 300]))
         replay = await compare(books, made, proposals(chance, chance.choice([300, 1_500])), str(seed))
-        seen |= {name for name in ("refused", "asked", "waited", "delayed") if getattr(replay.total, name)}
+        seen |= {name for name in ("refused", "asked", "waited", "delayed", "eased") if getattr(replay.total, name)}
         # A few histories may happen to fit: then there are more of them.
-        if seed + 1 - start >= sized(8, 200) and {"refused", "delayed"} <= seen:
+        if seed + 1 - start >= sized(8, 200) and {"refused", "delayed", "eased"} <= seen:
             break
 
 
@@ -171,7 +225,7 @@ async def test_the_table_sums_what_is_saved_by_scope(pool: Pool) -> None:
     (line,) = replay.lines.values()
     assert line.to_json() == replay.total.to_json() == {
         "refused": 2, "asked": 0, "waited": 0, "tasks_stopped": 2, "delayed": 1, "delay_ms": 100,
-        "saved_tokens": 100, "saved_nano_usd": 1_000,
+        "saved_tokens": 100, "saved_nano_usd": 1_000, "eased": 0, "eased_tokens": 0, "eased_nano_usd": 0,
     }  # fmt: skip
     assert (await replayed(books, TENANT, {}))[0].total.refused == 0
     await books.check()
@@ -337,3 +391,54 @@ async def test_a_further_limit_has_no_default_limits(pool: Pool) -> None:
     await books.spend("k1", 50)
     assert await refused(books, day={"limit_nano_usd": 1_000}) == 0
     assert await refused(books, day={"limit_tokens": 49}) == 1
+
+
+CALL = ("session:s1", "task:t1")
+LADDER = [
+    {"ratio": "0.5", "model": ["gpt-4o-mini"]},
+    {"ratio": "0.8", "output": 20},
+    {"ratio": "0.9", "compression": 0.5},
+]
+
+
+async def served(books: Books, key: str, model: str | None, prompt: int, cap: int, output: int) -> None:
+    """A call that was made, with its output cap and what it used of it."""
+    quoted = quote(PRICES, model, Usage(input=prompt, output=cap))
+    hold_id = await books.hold(key, quoted.full.tokens, quoted.full.nano_usd, *CALL, model=model, priced=quoted.priced)
+    await books.ledger.settle(TENANT, hold_id, 1, charge(PRICES, model, Usage(input=prompt, output=output), 0))
+
+
+async def test_calls_take_the_steps_of_a_ladder_and_each_step_shows_what_it_saves(pool: Pool) -> None:
+    books = Books.on(pool)
+    for number in range(4):
+        await served(books, f"k{number}", "gpt-4o", 100, 100, 60)
+    await served(books, "no model", None, 10, 10, 5)
+    await books.hold("open", 10, 0, *CALL, model="gpt-4o")
+    wanted: dict[str, PolicyPatch | None] = {
+        SESSION[0]: PolicyPatch.parse({"limit_tokens": 610, "mode": "hard", "ladder": LADDER, "backpressure": []})
+    }
+    replay, answers = await replayed(books, TENANT, wanted)
+    assert [answer.amount and answer.amount.tokens for answer in answers] == [200, 200, 120, 120, 20, 10]
+    usual, cheaper = PRICES.price("gpt-4o"), PRICES.price("gpt-4o-mini")
+    cost = usual.cost(Usage(input=100, output=60))
+    halved = cost - cheaper.cost(Usage(input=100, output=60))
+    cut = cost - cheaper.cost(Usage(input=100, output=20))
+    total = replay.total.to_json()
+    assert (total["refused"], total["eased"], total["eased_tokens"], total["eased_nano_usd"]) == (
+        0, 3, 80, halved + 2 * cut,
+    )  # fmt: skip
+    assert replay.lines[Scope.parse(SESSION[0])].ladder_json() == [
+        {"step": 1, "ratio": 0.5, "calls": 1, "unknown": 0, "saved_tokens": 0, "saved_nano_usd": halved},
+        {"step": 2, "ratio": 0.8, "calls": 1, "unknown": 0, "saved_tokens": 40, "saved_nano_usd": cut},
+        {"step": 3, "ratio": 0.9, "calls": 1, "unknown": 2, "saved_tokens": 40, "saved_nano_usd": cut},
+    ]
+
+
+async def test_embeddings_and_tools_take_no_steps(pool: Pool) -> None:
+    books = Books.on(pool)
+    await served(books, "vectors", "gpt-4o", 100, 0, 0)
+    await books.hold("tool", 0, 50, *CALL, labels=(Scope.parse("tool:search"),))
+    wanted: dict[str, PolicyPatch | None] = {SESSION[0]: PolicyPatch.parse({"limit_tokens": 100, "ladder": LADDER})}
+    replay, _ = await replayed(books, TENANT, wanted)
+    assert replay.total.eased == 0
+    assert not any(line.steps for line in replay.lines.values())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.commands import Commands
+from tests.support.servers.commands import Commands
 
 pytestmark = pytest.mark.stack
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.compose.conftest import System
-from tests.support.commands import Commands
+from tests.support.servers.commands import Commands
 
 pytestmark = pytest.mark.stack
 

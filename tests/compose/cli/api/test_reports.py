@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from tests.compose.conftest import System
-from tests.support.commands import Commands
-from tests.support.purser import command
+from tests.support.servers.commands import Commands
+from tests.support.servers.purser import command
 
 pytestmark = pytest.mark.stack
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.compose.conftest import System
-from tests.support.commands import Commands
+from tests.support.servers.commands import Commands
 
 pytestmark = pytest.mark.stack
 
@@ -28,12 +28,15 @@ def test_a_role_that_opens_no_pages_gets_no_link(system: System, name: str, tmp_
 
 @pytest.mark.parametrize("where", [[], ["--tenant", "elsewhere"]])
 def test_a_key_may_expire_and_have_its_own_rate_limit(purser: Commands, name: str, where: list[str]) -> None:
-    options = ("--role", "viewer", "--expires", "30d", "--rate-limit", "50")
+    options = ("--role", "viewer", "--expires", "30d", "--rate-limit", "50", "--path", "user:ana, session:s1")
     made = purser.json("keys", "create", name, *options, *where)
     left = datetime.fromisoformat(made["expires_at"]) - datetime.now(UTC)
     assert timedelta(days=29) < left <= timedelta(days=30)
     assert made["rate_limit_per_s"] == 50
+    assert made["path"] == ["user:ana", "session:s1"]
     if not where:
+        changed = purser.json("keys", "change", made["key_id"], "--path", "task:t1")
+        assert changed["path"] == ["task:t1"]
         assert "live until" in purser.run("keys", "list").stdout
 
 

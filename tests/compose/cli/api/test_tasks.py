@@ -13,8 +13,8 @@ import httpx
 import pytest
 
 from tests.compose.conftest import System
-from tests.support.commands import Commands
-from tests.support.purser import command
+from tests.support.servers.commands import Commands
+from tests.support.servers.purser import command
 
 pytestmark = pytest.mark.stack
 
@@ -111,7 +111,7 @@ def test_several_requests_are_decided_each_by_itself(system: System, write_task:
         submit(system, write_task(task_id=one, budget=SHORT))
         until(purser, one, "waiting_approval")
     first, second = (pending(purser, one) for one in names)
-    done = purser.run("approvals", "approve", first, "nobody", second, "--tokens", "100000", "--note", "both")
+    done = purser.run("approvals", "approve", first, "nobody", second, first, "--tokens", "100000", "--note", "both")
     lines = done.stdout.splitlines()
     assert (done.returncode, len(lines)) == (1, 3)
     assert (lines[0], lines[2]) == (f"{first} is approved.", f"{second} is approved.")

@@ -12,8 +12,8 @@ import pytest
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_message, count_text
 from tests.compose.conftest import System
-from tests.support.commands import Commands
-from tests.support.conversations import talk, user
+from tests.support.context.conversations import talk, user
+from tests.support.servers.commands import Commands
 
 MODEL = "gpt-4o"
 RESULT = {"summary", "covers", "original_tokens", "summary_tokens", "method"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Commands
+from tests.support.servers.commands import Commands
 
 MESSAGES = [
     {"role": "user", "content": "I am jane@example.com, card 4111 1111 1111 1111", "pinned": True},

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Commands
+from tests.support.servers.commands import Commands
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"id": 7}'}}
 MESSAGES = [

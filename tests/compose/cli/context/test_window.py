@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.commands import Commands
-from tests.support.conversations import talk
+from tests.support.context.conversations import talk
+from tests.support.servers.commands import Commands
 
 KEYS = ["messages", "tokens", "dropped", "summarised", "strategy", "reason", "stats"]
 MESSAGES = [

@@ -1,13 +1,14 @@
 """`purser audit`: with the stack up, with it down, and on an inconsistent ledger."""
 
+import json
 from pathlib import Path
 
 import asyncpg
 import httpx
 import pytest
 
-from tests.support.commands import Commands
-from tests.support.purser import Purser, processes_naming
+from tests.support.servers.commands import Commands
+from tests.support.servers.purser import Purser, processes_naming
 
 pytestmark = pytest.mark.stack
 
@@ -46,6 +47,16 @@ async def test_a_balance_that_its_entries_do_not_add_up_to_is_exit_code_1(tmp_pa
     shown = purser.run("audit")
     assert shown.returncode == 1
     assert "differs from its entries" in shown.stdout
+
+
+async def test_a_replica_is_audited_without_storing_the_result(tmp_path: Path, dsn: str) -> None:
+    purser = Commands.at(tmp_path, dsn=f"{dsn}{'&' if '?' in dsn else '?'}default_transaction_read_only=on")
+    done = purser.run("audit", "--json")
+    assert (done.returncode, json.loads(done.stdout)["ok"]) == (0, True), done.stderr
+    assert "read only" in done.stderr
+    connection = await asyncpg.connect(dsn)
+    assert await connection.fetchval("select count(*) from audit_result where ended_at is not null") == 0
+    await connection.close()
 
 
 def test_without_a_database_it_says_where_it_looked(tmp_path: Path) -> None:

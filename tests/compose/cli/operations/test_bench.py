@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Commands
+from tests.support.servers.commands import Commands
 
 TALK = {
     "id": "1",

@@ -8,6 +8,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from purser.compose.demo.provider import Provider, serve_provider
+from tests.support.servers.clients import plain_client
 
 
 @pytest.fixture
@@ -33,5 +34,5 @@ async def client(provider: Provider) -> AsyncIterator[AsyncOpenAI]:
 @pytest.fixture
 async def http(provider: Provider) -> AsyncIterator[httpx.AsyncClient]:
     """Plain HTTP to `provider`."""
-    async with httpx.AsyncClient(base_url=provider.address, timeout=10) as http:
+    async with plain_client(base_url=provider.address, timeout=10) as http:
         yield http

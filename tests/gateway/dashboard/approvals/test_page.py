@@ -12,7 +12,7 @@ from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
-from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
+from tests.support.servers.browser import NARROW, check_accessibility, in_both_themes, shot
 from tests.support.world import eventually
 
 

@@ -8,7 +8,7 @@ from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.approvals.test_page import grants
 from tests.gateway.dashboard.conftest import Tenant
 from tests.gateway.dashboard.test_narrow import PHONE
-from tests.support.browser import check_accessibility, in_both_themes
+from tests.support.servers.browser import check_accessibility, in_both_themes
 
 HOSTILE = "<img src=x onerror=alert(1)> Reconcile the invoices."
 

@@ -5,7 +5,7 @@ from playwright.async_api import expect
 from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.approvals.test_page import asks, grants, rows, state
 from tests.gateway.dashboard.conftest import Tenant
-from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
+from tests.support.servers.browser import NARROW, check_accessibility, in_both_themes, shot
 
 RECORD = """() => {
   window.shown = [];

@@ -7,7 +7,7 @@ from playwright.async_api import Locator, Page, expect
 from purser.budget.scopes import Scope
 from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
-from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
+from tests.support.servers.browser import NARROW, check_accessibility, in_both_themes, shot
 
 
 async def spend(tenant: Tenant, *path: str, tokens: int) -> None:

@@ -11,7 +11,7 @@ from purser.budget.holds import HoldRequest
 from purser.budget.scopes import Path
 from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
-from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
+from tests.support.servers.browser import NARROW, check_accessibility, in_both_themes, shot
 
 
 async def hold(tenant: Tenant, session_id: str = "s1", *, tokens: int = 1_000) -> str:

@@ -9,7 +9,7 @@ from playwright.async_api import Locator, Page, expect
 
 from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
-from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
+from tests.support.servers.browser import NARROW, check_accessibility, in_both_themes, shot
 
 SESSION, TASK, AGENT = "session:s1", "task:t1", "agent:t1/writer"
 

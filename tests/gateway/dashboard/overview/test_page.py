@@ -13,7 +13,7 @@ from tests.gateway.conftest import RunningGateway
 from tests.gateway.dashboard.acting import open_page
 from tests.gateway.dashboard.approvals.test_page import asks
 from tests.gateway.dashboard.conftest import Tenant
-from tests.support.browser import NARROW, in_both_themes, shot
+from tests.support.servers.browser import NARROW, in_both_themes, shot
 
 
 async def spend(tenant: Tenant, session: str, model: str, tokens: int) -> None:

@@ -10,7 +10,7 @@ from purser.gateway.dashboard.search.page import SHOWN, Found, Section, listing,
 from tests.gateway.conftest import RunningGateway
 from tests.gateway.dashboard.acting import open_page
 from tests.gateway.dashboard.conftest import Tenant
-from tests.support.browser import in_both_themes
+from tests.support.servers.browser import in_both_themes
 
 
 def test_a_scope_is_searched_by_its_kind_and_its_id() -> None:

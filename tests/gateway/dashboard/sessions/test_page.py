@@ -9,8 +9,8 @@ from playwright.async_api import Locator, Page, expect
 from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
 from tests.gateway.dashboard.tasks.test_page import HOSTILE
-from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
-from tests.support.conversations import talk
+from tests.support.context.conversations import talk
+from tests.support.servers.browser import NARROW, check_accessibility, in_both_themes, shot
 
 
 async def a_session(tenant: Tenant, messages: int = 60, budget: int = 900) -> str:

@@ -9,7 +9,7 @@ from purser.compose.demo.provider import Reply
 from purser.gateway.access.roles import Role
 from tests.gateway.dashboard.conftest import Tenant
 from tests.support.agents import MODEL
-from tests.support.browser import NARROW, check_accessibility, in_both_themes, shot
+from tests.support.servers.browser import NARROW, check_accessibility, in_both_themes, shot
 from tests.support.world import calls, eventually
 
 APPROVAL = {"limit_tokens": 10, "mode": "approval"}

@@ -4,7 +4,7 @@ from playwright.async_api import expect
 
 from purser.compose.demo.provider import Fault, FaultKind, Match
 from tests.gateway.dashboard.conftest import Tenant
-from tests.support.browser import in_both_themes
+from tests.support.servers.browser import in_both_themes
 
 
 async def test_attempts_show_how_they_failed_separately_from_the_pauses_between_them(tenant: Tenant) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from purser.budget.postgres.connections.pools import Pool
-from tests.budget.postgres.ledger import test_batches, test_rollover, test_waiting
+from tests.budget.postgres.ledger import test_waiting
+from tests.budget.postgres.ledger.limits import test_rollover
+from tests.budget.postgres.ledger.parallel import test_batches
 from tests.support.ledger import Books, without
 
 Spec = Callable[..., Awaitable[None]]

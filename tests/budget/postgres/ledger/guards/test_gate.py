@@ -3,22 +3,16 @@
 import pytest
 
 from purser.budget.postgres.connections.pools import Pool
-from tests.budget.postgres.ledger import (
-    test_calendar,
-    test_labels,
-    test_last_answers,
-    test_life_cycle,
-    test_meetings,
-    test_policies,
-    test_waiting,
-)
+from tests.budget.postgres.ledger import test_life_cycle, test_waiting
 from tests.budget.postgres.ledger.guards.guard import Guard, fails_without
+from tests.budget.postgres.ledger.limits import test_calendar, test_labels, test_last_answers, test_policies
+from tests.budget.postgres.ledger.parallel import test_meetings
 
 GUARDS = {
     # --- the gate
     "balances are locked before they are read": Guard(
-        "order by b.scope_id, b.window_start for update of b;",
-        "order by b.scope_id, b.window_start;",
+        "and b.window_start = x.w for update offset 0) b;",
+        "and b.window_start = x.w offset 0) b;",
         test_meetings.test_two_asks_for_the_last_tokens_do_not_both_get_them,
     ),
     "tokens must fit": Guard(
@@ -63,8 +57,8 @@ GUARDS = {
         test_life_cycle.test_the_tightest_scope_of_a_path_decides_at_any_level,
     ),
     "a label counts where it has a policy": Guard(
-        "\n    where exists (select from policies p where",
-        "\n    where exists (select from policies p where false and",
+        "offset 0) s on true\n    cross join lateral (select exists (select from policies p where",
+        "offset 0) s on true\n    cross join lateral (select exists (select from policies p where false and",
         test_labels.test_a_label_limit_refuses_with_nothing_held_on_the_path,
     ),
     "a label counts where a template gives it a policy": Guard(

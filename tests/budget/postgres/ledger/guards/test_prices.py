@@ -5,8 +5,9 @@ from functools import partial
 import pytest
 
 from purser.budget.postgres.connections.pools import Pool
-from tests.budget.postgres.ledger import test_shadow, test_unpriced
+from tests.budget.postgres.ledger import test_unpriced
 from tests.budget.postgres.ledger.guards.guard import Guard, fails_without
+from tests.budget.postgres.ledger.limits import test_shadow
 
 GUARDS = {
     # --- prices

@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 
 from purser.budget.postgres.connections.pools import Pool
-from tests.budget.postgres.ledger import test_further_limits, test_rolling, test_rollover
 from tests.budget.postgres.ledger.guards.guard import Guard, fails_without
+from tests.budget.postgres.ledger.limits import test_further_limits, test_rolling, test_rollover
 
 GUARDS = {
     # --- rolling windows
@@ -88,8 +88,8 @@ GUARDS = {
     ),
     # --- further limits
     "a further limit without a policy does not count": Guard(
-        "        where exists (select from policies p where p.tenant = p_tenant and p.scope_id = s.scope_id",
-        "        where true or exists (select from policies p where p.tenant = p_tenant and p.scope_id = s.scope_id",
+        "        where j.limits",
+        "        where true",
         test_further_limits.test_a_further_limit_counts_only_while_it_has_a_policy,
     ),
     "a further limit has no default limit": Guard(

@@ -1,0 +1,234 @@
+"""Locks: rows are locked before they are acted upon, and always in the same order."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from purser.budget.gate import Verdict
+from purser.budget.holds import HoldState, Released
+from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
+from tests.support.ledger import TENANT, Books, meet, report, request
+
+WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+async def lock(connection: Any, session: str) -> None:
+    """Locks the balance of a session."""
+    await connection.execute(
+        "select 1 from balances b join scopes s using (tenant, scope_id) where s.id = $1 for update of b", session
+    )
+
+
+async def without_waiting(connection: Any) -> None:
+    """From here on a lock that another transaction has is an error."""
+    await connection.execute("set local lock_timeout = '50ms'")
+
+
+async def take(connection: Any, key: str) -> None:
+    """Takes a key, without waiting."""
+    await without_waiting(connection)
+    await connection.execute(
+        "insert into holds (tenant, key, state, created_at) values ($1, $2, 'none', now())", TENANT, key
+    )
+
+
+# --- one order -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_sweep_locks_the_balances_of_all_holds_in_the_one_order(books: Books) -> None:
+    """The hold that expires first is on the scope that is locked last."""
+    await books.spend("a", 1, 0, "session:a")
+    await books.spend("b", 1, 0, "session:b")
+    await books.hold("on-b", 10, 0, "session:b", lease_ms=1)
+    await books.hold("on-a", 10, 0, "session:a", lease_ms=2)
+    books.at(datetime.now(UTC) + timedelta(hours=1))
+
+    async def first(connection: Any) -> None:
+        await without_waiting(connection)
+        await lock(connection, "a")
+
+    await meet(books.pool, first, books.ledger.sweep, lambda connection: lock(connection, "b"))
+    assert (await books.balance("session:a"), await books.balance("session:b")) == ({"spent": 1}, {"spent": 1})
+
+
+async def test_a_batch_takes_its_keys_in_the_one_order(books: Books) -> None:
+    await books.spend("before", 1)
+    asks = [Ask(TENANT, request("b", 10)), Ask(TENANT, request("a", 10))]
+
+    await meet(
+        books.pool,
+        lambda connection: take(connection, "a"),
+        lambda: hold_together(books.pool, books.settings, None, asks),
+        lambda connection: take(connection, "b"),
+    )
+    assert await books.balance() == {"spent": 1}, "both keys were taken: nothing is held together"
+
+
+async def test_a_batch_creates_its_scopes_in_the_one_order(books: Books) -> None:
+    tasks = ("task:t1", "task:t2", "task:t3")
+    asks = [request(f"k{task}", 1, 0, "session:s1", task) for task in reversed(tasks)]
+
+    async def create(connection: Any, task: str) -> None:
+        await without_waiting(connection)
+        await connection.execute("insert into scopes (tenant, kind, id) values ($1, 'task', $2)", TENANT, task[5:])
+
+    answers = await meet(
+        books.pool,
+        lambda connection: create(connection, tasks[0]),
+        lambda: hold_together(books.pool, books.settings, None, [Ask(TENANT, ask) for ask in asks]),
+        lambda connection: create(connection, tasks[2]),
+    )
+    assert None not in answers
+    assert [await books.balance(task) for task in tasks] == [{"held": 1}] * 3
+    await books.check()
+
+
+async def test_the_gate_creates_its_scopes_before_it_takes_its_key(books: Books) -> None:
+    """As a batch does: else two that ask with one key, under new scopes, could wait for each other."""
+
+    async def create(connection: Any) -> None:
+        await without_waiting(connection)
+        await connection.execute("insert into scopes (tenant, kind, id) values ($1, 'task', 't1')", TENANT)
+
+    ask = await meet(
+        books.pool,
+        create,
+        lambda: books.ask("k", 1, 0, "session:s1", "task:t1"),
+        lambda connection: take(connection, "k"),
+    )
+    assert ask.hold_id
+
+
+async def test_a_batch_and_the_gate_that_want_one_key_and_one_new_scope_do_not_wait_for_each_other(
+    books: Books,
+) -> None:
+    """Whoever is stopped before its key has the scope, and then gets the key."""
+    path, deadlocks = (
+        ("session:s1", "task:t1"),
+        "select deadlocks from pg_stat_database where datname = current_database()",
+    )
+    asks = [Ask(TENANT, request(key, 1, 0, *path)) for key in ("j", "k")]
+
+    async def both() -> Any:
+        """The batch waits for the key `j`, then the gate for the scope that the batch has created."""
+        batch = asyncio.ensure_future(hold_together(books.pool, books.settings, None, asks))
+        async with books.pool.acquire() as connection:
+            while await connection.fetchval(WAITING) < 1:
+                await asyncio.sleep(0.005)
+        return await asyncio.gather(batch, Books.on(books.pool).ask("k", 1, 0, *path))
+
+    before = await books.pool.fetchval(deadlocks)
+    batch, alone = await meet(books.pool, lambda connection: take(connection, "j"), both, two_wait)
+    assert [answer and answer.hold_id for answer in batch].count(None) >= 1
+    assert alone.hold_id
+    assert await books.balance() == {"held": 1}
+    assert await books.pool.fetchval(deadlocks) == before
+
+
+# --- read under the lock ---------------------------------------------------------------------------------------------
+
+
+async def asked_before(books: Books) -> None:
+    """The key `k` had to wait once; now it would fit twice."""
+    await books.budget("session:s1", limit_tokens=10, mode="hard")
+    assert not (await books.ask("k", 100)).hold_id
+    await books.budget("session:s1", limit_tokens=1_000)
+
+
+async def two_wait(connection: Any) -> None:
+    """Returns once two transactions wait for locks."""
+    async with asyncio.timeout(60):
+        while await connection.fetchval(WAITING) < 2:
+            await asyncio.sleep(0.005)
+            # A transaction goes on seeing the activity that it has seen once.
+            await connection.execute("select pg_stat_clear_snapshot()")
+
+
+async def test_two_processes_that_ask_with_one_key_hold_once(books: Books) -> None:
+    await asked_before(books)
+    asks = [Books.on(books.pool).ask, Books.on(books.pool).ask]
+    answers = await meet(
+        books.pool,
+        lambda connection: lock(connection, "s1"),
+        lambda: asyncio.gather(*(ask("k", 100) for ask in asks)),
+        two_wait,
+    )
+    assert sorted(answer.repeated for answer in answers) == [False, True]
+    assert await books.balance() == {"held": 100}
+
+
+async def test_a_release_meets_an_ask_that_is_about_to_hold(books: Books) -> None:
+    await asked_before(books)
+
+    async def release() -> Released:
+        async with books.pool.acquire() as connection:
+            while await connection.fetchval(WAITING) < 1:  # until the ask has read its key
+                await asyncio.sleep(0.005)
+        return await books.ledger.release(TENANT, key="k")
+
+    _, released = await meet(
+        books.pool,
+        lambda connection: lock(connection, "s1"),
+        lambda: asyncio.gather(Books.on(books.pool).ask("k", 100), release()),
+        two_wait,
+    )
+    assert released.state is HoldState.RELEASED
+    assert await books.balance() == {}
+
+
+async def test_two_changes_of_a_policy_at_once_are_judged_one_after_the_other(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=1_000, mode="hard")
+    await books.spend("k", 1)
+
+    async def raise_it(connection: Any) -> None:
+        await connection.execute(
+            "select ledger_set_policy($1, 'session:s1', '', $2, '{}', '{}', 'test', $3, null)",
+            TENANT,
+            {"limit_tokens": 2_000},
+            books.settings.defaults_json,
+        )
+
+    await meet(books.pool, raise_it, lambda: books.budget("session:s1", limit_tokens=1_500))
+    assert (await books.entries())[-2:] == ["limit_raised", "limit_lowered"]
+
+
+async def test_a_batch_of_settlements_waits_for_a_hold_that_is_being_settled(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+
+    async def first(connection: Any) -> None:
+        await books.ledger.settle(TENANT, hold_id, 1, report(70), connection=connection)
+
+    batch = [Settle(TENANT, int(hold_id), 1, report(70))]
+    assert await meet(books.pool, first, lambda: settle_together(books.pool, books.settings, None, batch)) == [None]
+    assert await books.balance() == {"spent": 70}
+
+
+async def test_a_batch_settles_nothing_of_another_tenant(books: Books) -> None:
+    hold_id = await books.hold("k", 100)
+    batch = [Settle("other", int(hold_id), 1, report(70))]
+    assert await settle_together(books.pool, books.settings, None, batch) == [None]
+    assert await books.balance() == {"held": 100}
+
+
+# --- what the gate counts --------------------------------------------------------------------------------------------
+
+
+async def test_a_further_attempt_tops_up_money_that_the_last_one_cost(books: Books) -> None:
+    hold_id = await books.hold("k", 100, 1_000)
+    await books.ledger.start_attempt(TENANT, hold_id, 1)
+    await books.settle(hold_id, 0, 400, keep_open=True)
+    assert await books.money() == {"spent": 400, "held": 600}
+    await books.ledger.start_attempt(TENANT, hold_id, 2)
+    assert await books.money() == {"spent": 400, "held": 1_000}
+
+
+async def test_of_two_that_began_to_wait_at_one_instant_one_goes(books: Books) -> None:
+    books.at(NOON)
+    await books.budget("session:s1", limit_tokens=100, mode="hard")
+    await books.hold("open", 100)
+    for _ in range(2):
+        for key in ("one", "other"):
+            assert (await books.ask(key, 60)).gate.verdict is Verdict.WAIT
+    await books.ledger.release(TENANT, key="open")
+    assert [(await books.ask(key, 60)).gate.verdict.admits for key in ("one", "other")] == [True, False]

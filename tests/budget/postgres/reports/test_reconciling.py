@@ -1,0 +1,58 @@
+"""A usage file beside a real ledger."""
+
+from datetime import UTC, timedelta
+
+from purser.budget.holds import Report
+from purser.budget.postgres.reports.audit import audit
+from purser.budget.postgres.reports.reconciling import reconcile
+from purser.budget.reports.provider_usage import ProviderUse, UsageFile, read_usage_file
+from purser.budget.usage import Usage
+from tests.support.ledger import TENANT, Books
+
+PATH = ("session:s1",)
+
+
+async def charge(books: Books, key: str, tokens: int, request_id: str = "", model: str = "openai/gpt-4o") -> str:
+    """Charges one call; returns the id that its request carried."""
+    hold_id = await books.hold(key, 1_000, 9, *PATH, model=model)
+    await books.ledger.settle(TENANT, hold_id, 1, Report(Usage(input=tokens), 5, provider_request_id=request_id))
+    return f"{hold_id}-1"
+
+
+async def test_requests_are_found_by_the_id_of_the_provider_or_of_purser(books: Books) -> None:
+    await charge(books, "a", 100, "req_1")
+    sent = await charge(books, "b", 50)
+    await charge(books, "c", 70, "req_3")
+    lines = ["request_id,model,input_tokens,output_tokens", "req_1,gpt-4o-2024-08-06,90,10", f"{sent},gpt-4o,50,0"]
+    file = read_usage_file("\n".join([*lines, "req_3,gpt-4o,60,0", "req_4,gpt-4o,40,0"]))
+    found = await reconcile(books.pool, TENANT, file)
+    assert [gap.request_id for gap in found.unguarded] == ["req_4"]
+    assert [(gap.request_id, gap.ledger_tokens) for gap in found.differing] == [("req_3", 70)]
+    assert (found.unguarded_calls, found.provider_calls) == (1, 4)
+    assert (await reconcile(books.pool, "other", file)).captured_tokens == 0
+    assert (await audit(books.pool)).ok, "the id is beside the figures of the report"
+
+
+async def test_days_are_compared_by_model(books: Books) -> None:
+    for key, tokens in (("a", 100), ("b", 50), ("free", 0)):
+        await charge(books, key, tokens, model="openai/gpt-4o")
+    await charge(books, "c", 30, model="anthropic/claude-sonnet-4-5")
+    at = await books.pool.fetchval("select min(started_at) from attempts")
+    day = at.astimezone(UTC).date()
+
+    async def compared(*uses: ProviderUse) -> tuple[bool, int | None, int]:
+        found = await reconcile(books.pool, TENANT, UsageFile("openai", uses))
+        return found.ok, found.unguarded_calls, found.captured_tokens
+
+    assert await compared(ProviderUse("", day, "gpt-4o", 2, 150)) == (True, 0, 150)
+    assert await compared(ProviderUse("", day, "gpt-4o", 3, 190)) == (False, 1, 150)
+    assert await compared(ProviderUse("", day - timedelta(days=1), "gpt-4o", 2, 150)) == (False, 2, 0)
+    assert await compared(ProviderUse("", day, "claude-sonnet-4-5", None, 30)) == (True, None, 30)
+
+
+async def test_a_repeated_report_with_another_id_is_the_same_report(books: Books) -> None:
+    hold_id = await books.hold("a", 100, 9, *PATH, model="m")
+    for request_id in ("req_1", ""):
+        report = Report(Usage(input=10), 5, provider_request_id=request_id)
+        settled = await books.ledger.settle(TENANT, hold_id, 1, report)
+        assert settled.charged.tokens == 10

@@ -1,0 +1,72 @@
+"""The comparison of a usage file with the ledger."""
+
+from datetime import date
+
+from purser.budget.reports.provider_usage import ProviderUse
+from purser.budget.reports.reconciliation import LedgerUse, compare_days, compare_requests
+
+DAY, NEXT = date(2026, 11, 20), date(2026, 11, 21)
+
+
+def request(name: str, tokens: int, model: str = "gpt-4o") -> ProviderUse:
+    return ProviderUse(name, DAY, model, 1, tokens)
+
+
+def attempt(*ids: str, tokens: int, model: str = "openai/gpt-4o") -> LedgerUse:
+    return LedgerUse(ids, None, model, 1, tokens)
+
+
+def test_requests_that_the_ledger_knows_by_either_id_are_captured() -> None:
+    found = compare_requests(
+        [request("req_1", 100), request("7-1", 50)], [attempt("7-1", tokens=50), attempt("3-1", "req_1", tokens=100)]
+    )
+    assert found.ok
+    assert (found.captured_ppm, found.unguarded_calls, found.provider_calls) == (1_000_000, 0, 2)
+
+
+def test_a_request_that_nobody_held_is_named() -> None:
+    found = compare_requests([request("req_1", 300), request("req_2", 100)], [attempt("1-1", "req_1", tokens=300)])
+    [gap] = found.unguarded
+    assert (gap.request_id, gap.provider_tokens, gap.ledger_calls) == ("req_2", 100, 0)
+    assert (found.captured_ppm, found.unguarded_calls, found.ok) == (750_000, 1, False)
+
+
+def test_other_tokens_and_another_model_are_named_and_captured() -> None:
+    served = [request("req_1", 300), request("req_2", 100)]
+    found = compare_requests(served, [attempt("req_1", tokens=290), attempt("req_2", tokens=100, model="gpt-4o-mini")])
+    assert [(gap.request_id, gap.provider_tokens, gap.ledger_tokens) for gap in found.differing] == [
+        ("req_1", 300, 290),
+        ("req_2", 100, 100),
+    ]
+    assert (found.captured_ppm, found.unguarded_calls) == (1_000_000, 0)
+
+
+def test_a_request_that_is_listed_twice_counts_once() -> None:
+    found = compare_requests([request("req_1", 100)] * 2, [attempt("req_1", tokens=100)])
+    assert (found.ok, found.provider_calls, found.provider_tokens) == (True, 1, 100)
+
+
+def test_days_of_a_model_are_compared_in_sum_over_its_snapshots() -> None:
+    served = [ProviderUse("", DAY, "gpt-4o", 2, 60), ProviderUse("", DAY, "gpt-4o", 1, 40)]
+    charged = [LedgerUse((), DAY, "openai/gpt-4o-2024-08-06", 1, 30), LedgerUse((), DAY, "gpt-4o", 2, 70)]
+    assert compare_days(served, charged).ok
+
+
+def test_what_a_day_has_beyond_the_ledger_is_unguarded() -> None:
+    served = [ProviderUse("", DAY, "gpt-4o", 3, 100), ProviderUse("", NEXT, "gpt-4o", 1, 100)]
+    found = compare_days(served, [LedgerUse((), DAY, "gpt-4o", 2, 80), LedgerUse((), NEXT, "gpt-4o", 1, 110)])
+    [short], [over] = found.unguarded, found.differing
+    assert (short.day, short.provider_tokens, short.ledger_tokens) == ("2026-11-20", 100, 80)
+    assert (over.day, over.ledger_tokens) == ("2026-11-21", 110)
+    assert (found.unguarded_calls, found.captured_ppm) == (1, 900_000)
+
+
+def test_calls_are_unknown_where_the_file_does_not_count_them() -> None:
+    found = compare_days([ProviderUse("", DAY, "claude-x", None, 100)], [])
+    assert (found.unguarded_calls, found.provider_calls, found.captured_ppm) == (None, None, 0)
+    assert found.to_json()["purser_provider_calls_unguarded"] is None
+    assert len(found.unguarded) == 1
+
+
+def test_an_empty_day_is_captured() -> None:
+    assert compare_days([ProviderUse("", DAY, "gpt-4o", 0, 0)], []).ok

@@ -1,0 +1,35 @@
+"""`purser reconcile`: a provider's file beside the ledger, from the command line."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.servers.commands import Commands
+
+pytestmark = pytest.mark.stack
+
+LINES = "request_id,model,input_tokens,output_tokens\nreq_1,gpt-4o,90,10\n"
+
+
+def test_calls_that_nobody_held_are_exit_code_1(tmp_path: Path, dsn: str) -> None:
+    purser, file = Commands.at(tmp_path, dsn=dsn), tmp_path / "usage.csv"
+    file.write_text(LINES)
+    shown = purser.run("reconcile", str(file))
+    assert shown.returncode == 1
+    assert "Calls that nobody held: 1 of 1." in shown.stdout
+    assert "Beyond the ledger: gpt-4o req_1: provider 100, ledger 0 tokens" in shown.stdout
+    file.write_text(LINES.replace("90,10", "0,0"))
+    found = purser.json("reconcile", str(file), code=1)
+    assert (found["format"], found["purser_provider_calls_unguarded"]) == ("requests", 1)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    assert "none.csv' cannot be read" in Commands.at(tmp_path).json("reconcile", "none.csv", code=1)["detail"]
+
+
+def test_an_unknown_file_is_a_problem_that_names_its_columns(tmp_path: Path) -> None:
+    file = tmp_path / "usage.csv"
+    file.write_text("date,cost\n2026-11-20,3.50\n")
+    assert (
+        "cost, date are of no known usage file" in Commands.at(tmp_path).json("reconcile", str(file), code=1)["detail"]
+    )

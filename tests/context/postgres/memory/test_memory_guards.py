@@ -1,0 +1,125 @@
+"""Guards of isolation in SQL: without one of the filters, a test of another file fails.
+
+The specifications are tests of the other files, run unchanged.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from purser.budget.postgres.connections.pools import Pool
+from purser.context.postgres.memory import index as memory_index
+from purser.context.postgres.memory import memory
+from purser.context.postgres.memory import vectors as memory_vectors
+from tests.context.postgres.memory import test_memory, test_memory_vectors
+from tests.context.postgres.memory.test_memory_vectors import VectorRoom
+
+Spec = Callable[[Any], Awaitable[None]]
+WORDS, INDEX, VECTORS = memory._SQL, memory_index._SQL, memory_vectors._SQL
+tenants = test_memory.test_tenants_are_separate
+sessions = test_memory.test_a_search_in_one_session_sees_no_other
+users = test_memory.test_users_of_two_tenants_share_nothing_but_their_name
+weights = test_memory.test_what_other_tenants_say_weighs_nothing
+vectors_of_tenants = test_memory_vectors.test_vectors_of_tenants_are_separate
+vectors_of_sessions = test_memory_vectors.test_vectors_of_sessions_and_users_are_separate
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A filter of a statement, its replacement, and a specification that fails without it."""
+
+    statements: Mapping[str, str]
+    name: str
+    sql: str
+    instead: str
+    spec: Spec
+
+
+GUARDS = [
+    # --- where a search may look
+    Guard(WORDS, "sessions", "s.tenant = $1", "$1::text is not null", users),
+    Guard(
+        WORDS,
+        "sessions",
+        "and (s.user_id = $3) is not false",
+        "",
+        test_memory.test_a_session_of_another_user_is_not_searched_even_if_it_is_named,
+    ),
+    Guard(
+        WORDS,
+        "sessions",
+        "(s.session_id = $2 or s.user_id = $3)",
+        "($2::text is not null)",
+        test_memory.test_sessions_of_a_user_are_searched_together_and_no_others,
+    ),
+    # --- what it reads there
+    Guard(WORDS, "threads", "h.tenant = $1", "$1::text is not null", weights),
+    Guard(WORDS, "threads", "t.tenant = h.tenant", "true", weights),
+    Guard(WORDS, "threads", "h.session_id = any($2)", "$2::text[] is not null", sessions),
+    Guard(WORDS, "threads", "t.session_id = h.session_id", "true", sessions),
+    Guard(
+        WORDS,
+        "threads",
+        "t.session_id = $3",
+        "$3::text is not null",
+        test_memory.test_numbers_of_another_session_exclude_nothing,
+    ),
+    Guard(WORDS, "postings", "tenant = $1", "$1::text is not null", weights),
+    Guard(WORDS, "postings", "session_id = any($2)", "$2::text[] is not null", sessions),
+    Guard(WORDS, "seqs", "tenant = $1", "$1::text is not null", weights),
+    Guard(WORDS, "seqs", "session_id = w.session_id", "true", sessions),
+    Guard(WORDS, "read", "tenant = $1", "$1::text is not null", tenants),
+    Guard(WORDS, "read", "session_id = w.session_id", "true", sessions),
+    # --- what the index takes in
+    Guard(INDEX, "unindexed", "tenant = $1", "$1::text is not null", tenants),
+    Guard(INDEX, "unindexed", "session_id = $2", "$2::text is not null", sessions),
+    Guard(INDEX, "thread_turns", "tenant = $1", "$1::text is not null", tenants),
+    Guard(INDEX, "thread_turns", "session_id = $2", "$2::text is not null", sessions),
+    Guard(INDEX, "followed", "tenant = $1", "$1::text is not null", weights),
+    Guard(INDEX, "followed", "session_id = $2", "$2::text is not null", sessions),
+    # --- vectors
+    Guard(VECTORS, "unembedded", "i.tenant = $1", "$1::text is not null", vectors_of_tenants),
+    Guard(VECTORS, "unembedded", "m.tenant = i.tenant", "true", vectors_of_tenants),
+    Guard(VECTORS, "unembedded", "i.session_id = any($2)", "$2::text[] is not null", vectors_of_sessions),
+    Guard(VECTORS, "unembedded", "m.session_id = i.session_id", "true", vectors_of_sessions),
+    Guard(VECTORS, "add", "i.tenant = $1", "$1::text is not null", vectors_of_tenants),
+    Guard(VECTORS, "add", "i.session_id = done.session_id", "true", vectors_of_sessions),
+    Guard(VECTORS, "nearest", "tenant = $1", "$1::text is not null", vectors_of_tenants),
+    Guard(VECTORS, "nearest", "session_id = any($2)", "$2::text[] is not null", vectors_of_sessions),
+    Guard(
+        VECTORS,
+        "nearest",
+        "model = $3",
+        "$3::text is not null",
+        test_memory_vectors.test_vectors_of_two_models_are_not_compared,
+    ),
+    Guard(
+        VECTORS,
+        "nearest",
+        "session_id = $5",
+        "$5::text is not null",
+        test_memory_vectors.test_numbers_of_another_session_exclude_no_vectors,
+    ),
+]
+
+
+@pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: f"{guard.name}: {guard.sql}")
+async def test_without_the_filter_its_specification_fails(
+    guard: Guard, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statement = guard.statements[guard.name]
+    assert statement.count(guard.sql) == 1
+    monkeypatch.setitem(guard.statements, guard.name, statement.replace(guard.sql, guard.instead))
+    room = VectorRoom.on(pool) if guard.statements is VECTORS else test_memory.Room.on(pool)
+    assert await failure(guard.spec, room) is not None, "no specification fails"
+
+
+async def failure(spec: Spec, room: test_memory.Room) -> BaseException | None:
+    """The failure of a specification on this database; None if it passes."""
+    try:
+        await spec(room)
+    except Exception as error:
+        return error
+    return None

@@ -133,8 +133,8 @@ def common_settings(
 ) -> Iterator[Settings]:
     """Settings of the gateway of all tests. It runs in a thread, because each test has an event loop of its own."""
     dsn = asyncio.run(create(postgres_server, f"gateway_{worker_id}", template))
-    # Tests guess keys, from one address.
-    plain = plain_settings.model_copy(update={"sign_in_failures_per_min": 0})
+    # Tests guess keys and ask every endpoint without one, from one address.
+    plain = plain_settings.model_copy(update={"sign_in_failures_per_min": 0, "open_requests_per_s": 0})
     settings = on(plain, dsn, f"gateway-{uuid.uuid4()}")
     with in_thread(lambda stop, ready: run_gateway(settings, stop, ready)):
         yield settings

@@ -13,10 +13,8 @@ from purser.budget.approvals import (
     PastDecision,
 )
 from purser.budget.errors import DecisionRefused, InvalidRequest
-from purser.budget.gate import Amount
+from purser.budget.gate import NOTHING, Amount
 from purser.budget.policies.fields import DEPUTY, OnExpiry
-
-NOTHING = Amount()
 
 
 @dataclass(frozen=True, slots=True)

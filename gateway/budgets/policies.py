@@ -9,7 +9,7 @@ from pydantic import Field
 from purser.budget.errors import InvalidRequest
 from purser.budget.policies.sets import MAX_POLICIES, PolicyAction, read_policies
 from purser.budget.policies.templates import is_pattern
-from purser.budget.reports.replay_lines import NOT_KNOWN, NOT_KNOWN_OF_LADDERS, Line
+from purser.budget.reports.replay.lines import NOT_KNOWN, NOT_KNOWN_OF_LADDERS, Line
 from purser.budget.scopes import Scope
 from purser.gateway.access.auth import BudgetSetter, Reader, check_tenant
 from purser.gateway.http.routing import Route

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import asyncpg
 
 from purser.budget.errors import BudgetError, HoldClosed
-from purser.budget.gate import Amount, gate_answer
+from purser.budget.gate import NOTHING, Amount, gate_answer
 from purser.budget.holds import AttemptAnswer, Extension, HoldState, Released
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying
 from purser.budget.postgres.connections.queries import load
@@ -19,9 +19,6 @@ from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.postgres.ledger.starting import check_start, no_hold
 
 _SQL = load("purser.budget.postgres.ledger", "ledger.sql")
-
-
-NOTHING = Amount()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,10 @@ from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.policy_sets import PolicySets
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.pricing.price_book import PriceBook
-from purser.budget.reports.easing import Measured
-from purser.budget.reports.replay import Key, Replay
-from purser.budget.reports.replayed_calls import Proposed, Recorded
+from purser.budget.reports.replay.balances import Key
+from purser.budget.reports.replay.calls import Proposed, Recorded
+from purser.budget.reports.replay.easing import Measured
+from purser.budget.reports.replay.replay import Replay
 from purser.budget.scopes import Scope
 from purser.budget.usage import Usage
 
@@ -118,17 +119,17 @@ async def _begin(
     for one in page:
         variants = replay.proposed.variants(one)
         for scope in dict.fromkeys(scope for variant in variants for scope in replay.proposed.scopes_of(variant)):
-            key = replay.key(scope, one.task, one.at)
-            if not replay.knows(key) and not (isinstance(key[1], datetime) and key[1] >= since):
+            key = replay.balances.key(scope, one.task, one.at)
+            if not replay.balances.knows(key) and not (isinstance(key[1], datetime) and key[1] >= since):
                 found[key] = None
-            if isinstance(key[1], datetime) and replay.is_first(scope):
+            if isinstance(key[1], datetime) and replay.balances.is_first(scope):
                 rolling_over[scope] = key[1]
     if rolling_over:
         names = [str(scope) for scope in rolling_over]
         scopes = list(rolling_over)
         for row in await own.fetch(_SQL["last_used"], tenant, names, list(rolling_over.values()), first):
-            key = replay.key(scopes[row["ord"] - 1], "", row["at"])
-            if isinstance(key[1], datetime) and not replay.knows(key):
+            key = replay.balances.key(scopes[row["ord"] - 1], "", row["at"])
+            if isinstance(key[1], datetime) and not replay.balances.knows(key):
                 found[key] = None
     if not found:
         return
@@ -136,10 +137,10 @@ async def _begin(
     names = [str(scope) for scope, _ in keys]
     lengths = [start if isinstance(start, timedelta) else None for _, start in keys]
     starts = [since - start if isinstance(start, timedelta) else start or _EVER for _, start in keys]
-    ends = [replay.end(key) for key in keys]
+    ends = [replay.balances.end(key) for key in keys]
     for row in await own.fetch(_SQL["begin"], tenant, names, starts, lengths, first, ends):
         key = keys[row["ord"] - 1]
-        replay.begin(key, row["at"], _amount(row, "spent"), _amount(row, "held"), _amount(row, "granted"))
+        replay.balances.begin(key, row["at"], _amount(row, "spent"), _amount(row, "held"), _amount(row, "granted"))
 
 
 def _recorded(row: asyncpg.Record) -> Recorded:

@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from purser.budget.gate import Amount
+from purser.budget.gate import NOTHING, Amount
 from purser.budget.policies.policy import Policy
 from purser.budget.reports.views import BudgetView, whole_percent
 from purser.budget.scopes import Scope
-
-NOTHING = Amount()
 
 
 def view(policy: Policy, **amounts: Amount) -> BudgetView:

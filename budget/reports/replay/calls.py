@@ -8,7 +8,7 @@ from functools import cached_property
 from purser.budget.gate import Amount
 from purser.budget.labels import model_label
 from purser.budget.policies.policy import Policy, PolicyPatch, resolve
-from purser.budget.reports.easing import Eased, Measured
+from purser.budget.reports.replay.easing import Eased, Measured
 from purser.budget.scopes import Kind, Scope
 
 

@@ -1,0 +1,1 @@
+"""Replays the calls of the ledger's history under other policies."""

@@ -28,7 +28,7 @@ from purser.activities.errors import Cost, ProviderRejected, ProviderUnavailable
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest
 from purser.activities.pacing.pacer import Paced
-from purser.activities.postgres.calls import Call, Calls
+from purser.activities.postgres.calls.calls import Call, Calls
 from purser.activities.runtime.background import heartbeats, in_background
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.agent_context import AgentContext, AgentContexts

@@ -25,11 +25,11 @@ from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest, Report
 from purser.budget.policies.fields import Mode
 from purser.budget.policies.policy import PolicyPatch
+from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
-from purser.budget.postgres.reports.audit import audit
 from purser.budget.scopes import Kind, Path, Scope
 from purser.budget.usage import Usage
 

@@ -17,8 +17,8 @@ from purser.activities.postgres.unended import unended_files
 from purser.activities.tasks.pitfalls import task_pitfalls
 from purser.budget.errors import BudgetError
 from purser.budget.policies.policy import Policy
+from purser.budget.postgres.audit.results import AuditResults
 from purser.budget.postgres.connections.pools import create_pool
-from purser.budget.postgres.reports.audit_results import AuditResults
 from purser.budget.postgres.reports.stored_limits import stored_limits
 from purser.budget.scopes import Kind
 from purser.compose.database import connected

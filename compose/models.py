@@ -6,7 +6,7 @@ from purser.activities.models.metrics import CallMetrics
 from purser.activities.models.provider import ModelProvider, Timeouts
 from purser.activities.pacing.limits import Pacing
 from purser.activities.pacing.pacer import Pacer
-from purser.activities.postgres.pacing import PacingStore
+from purser.activities.postgres.calls.pacing import PacingStore
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.price_book import PriceBook

@@ -9,8 +9,8 @@ from fastapi import Depends, Request
 from temporalio.client import Client
 
 from purser.activities.models.provider import ModelProvider
+from purser.activities.postgres.calls.purposes import Purposes
 from purser.activities.postgres.overviews import Overviews as TaskOverviews
-from purser.activities.postgres.purposes import Purposes
 from purser.activities.postgres.timeline import Timelines
 from purser.activities.runtime.stores import Stores
 from purser.activities.tasks.allowed_tools import AllowedTools

@@ -41,7 +41,7 @@ SWEEPS = {
     "budget/postgres/events/events.sql newest": "the position from which readers begin",
     "budget/postgres/events/outbox.sql claim": "the dispatcher sends what is due",
     "budget/postgres/events/outbox.sql forget": "retention",
-    "budget/postgres/reports/audit.sql": "the audit checks the whole ledger",
+    "budget/postgres/audit/audit.sql": "the audit checks the whole ledger",
     "budget/postgres/reports/burn.sql exhausting": "metrics",
     "budget/postgres/reports/burn.sql prune": "retention",
     "budget/postgres/reports/burn.sql sample": "samples balances in the background",

@@ -18,8 +18,8 @@ from purser.activities.calls.waits import outlast_delay
 from purser.activities.calls.window_extras import WindowExtras
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.activities.postgres.agents import Agents
-from purser.activities.postgres.calls import Call, Calls
-from purser.activities.postgres.outputs import Outputs
+from purser.activities.postgres.calls.calls import Call, Calls
+from purser.activities.postgres.calls.outputs import Outputs
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.agent_context import AgentContext, AgentContexts
 from purser.budget.climbs import NO_STEPS, Climb, StepReached

@@ -8,7 +8,7 @@ from temporalio import activity
 from purser.activities.calls.attempts import Attempt, Attempts
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.models.egress import SendPermit
-from purser.activities.postgres.calls import Call
+from purser.activities.postgres.calls.calls import Call
 from purser.budget.gate import Amount
 from purser.workflows.contract import CallInput
 

@@ -2,7 +2,7 @@
 
 from purser.activities.calls.attempts import Attempt
 from purser.activities.models.partial_replies import PartialReply
-from purser.activities.postgres.calls import Call
+from purser.activities.postgres.calls.calls import Call
 from purser.budget.errors import BudgetError
 from purser.budget.gate import Amount
 from purser.budget.learned_holds import AHEAD, step

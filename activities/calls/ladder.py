@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from purser.activities.calls.room import CallRoom
-from purser.activities.postgres.calls import Call
+from purser.activities.postgres.calls.calls import Call
 from purser.activities.tasks.agent_context import AgentContext, AgentContexts
 from purser.budget.climbs import Climb
 from purser.budget.gate import GateAnswer

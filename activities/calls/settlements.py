@@ -8,8 +8,8 @@ from typing import TypeVar
 from purser.activities.calls.attempts import Attempt, Attempts
 from purser.activities.calls.patience import outlasting
 from purser.activities.models.partial_replies import PartialReply
-from purser.activities.postgres.calls import Call, Calls
-from purser.activities.postgres.outputs import Outputs
+from purser.activities.postgres.calls.calls import Call, Calls
+from purser.activities.postgres.calls.outputs import Outputs
 from purser.activities.runtime.metrics import Metrics
 from purser.activities.tasks.agent_context import AgentContext
 from purser.activities.tools import arguments_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from purser.activities.errors import Cost, ProviderUnavailable
 from purser.activities.pacing.limits import Pacing
 from purser.activities.pacing.pace import Spacing
-from purser.activities.postgres.pacing import PacingStore
+from purser.activities.postgres.calls.pacing import PacingStore
 from purser.budget.errors import BudgetError
 
 MOST_AHEAD_S = 3_600.0

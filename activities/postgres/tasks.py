@@ -11,11 +11,11 @@ from purser.activities.errors import TaskConflict, TaskNotFound
 from purser.activities.tasks.file import TaskFile
 from purser.budget.actors import Actor
 from purser.budget.labels import with_tags_of_key
+from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.events.outbox import put
 from purser.budget.postgres.ledger.policies import Policies
-from purser.budget.postgres.reports.changes import record
 from purser.budget.refusals import Refusal
 from purser.budget.scopes import Scope, agent_scope, payers, task_scopes
 from purser.budget.usage import Usage

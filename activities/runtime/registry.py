@@ -25,7 +25,7 @@ from purser.activities.holds.release import Release
 from purser.activities.holds.settle import Settle
 from purser.activities.models.provider import ModelProvider
 from purser.activities.open_task import OpenTask
-from purser.activities.postgres.calls import Calls
+from purser.activities.postgres.calls.calls import Calls
 from purser.activities.recall_message import RecallMessage
 from purser.activities.record_status import RecordStatus
 from purser.activities.record_tool_failure import RecordToolFailure

@@ -4,23 +4,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from purser.activities.postgres.agents import Agents
-from purser.activities.postgres.calls import Calls
-from purser.activities.postgres.outputs import Outputs
+from purser.activities.postgres.calls.calls import Calls
+from purser.activities.postgres.calls.outputs import Outputs
 from purser.activities.postgres.sessions import SessionTasks
 from purser.activities.postgres.tasks import Tasks
 from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.postgres.approvals.queue import ApprovalQueue
 from purser.budget.postgres.approvals.reminders import Reminders
+from purser.budget.postgres.audit.checkpoints import Checkpoints
+from purser.budget.postgres.changes import Changes
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.events.events import Events
 from purser.budget.postgres.events.outbox import Outbox
-from purser.budget.postgres.ledger.checkpoints import Checkpoints
 from purser.budget.postgres.ledger.holds import Holds
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.policy_sets import PolicySets
 from purser.budget.postgres.reports.burn import Burn
-from purser.budget.postgres.reports.changes import Changes
 from purser.budget.postgres.reports.entries import Entries
 from purser.budget.postgres.reports.scope_tree import ScopeTree
 from purser.budget.postgres.reports.usage import UsageReports

@@ -18,8 +18,8 @@ from purser.activities.calls.attempts import Attempt, Attempts
 from purser.activities.calls.growing_holds import GrowingHold
 from purser.activities.calls.room import bounds_of
 from purser.activities.models.partial_replies import PartialReply
-from purser.activities.postgres.calls import Call
-from purser.activities.postgres.outputs import Outputs
+from purser.activities.postgres.calls.calls import Call
+from purser.activities.postgres.calls.outputs import Outputs
 from purser.benchmarks.holding.sizing import LEAST_OUTPUT, Sizing
 from purser.benchmarks.holding.transcripts import MODEL, OUTPUT_CAP, RecordedCall
 from purser.budget.climbs import NO_STEPS, Climb, StepReached

@@ -25,8 +25,8 @@ from purser.benchmarks.http.streams import Compared, compare, listen
 from purser.benchmarks.http.system import System, system
 from purser.benchmarks.http.target import prepare, spent
 from purser.benchmarks.outcome import Outcome, Table, percentile_ms
+from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
-from purser.budget.postgres.reports.audit import audit
 
 SECONDS, STREAMS = 60.0, 200
 STEP_S = 5.0

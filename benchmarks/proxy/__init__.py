@@ -18,8 +18,8 @@ from purser.benchmarks.http.system import System, system
 from purser.benchmarks.outcome import Outcome, Table
 from purser.benchmarks.proxy.callers import Measured, Road, call_for, call_often
 from purser.benchmarks.proxy.provider import PROMPT, REPLY, run_provider
+from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
-from purser.budget.postgres.reports.audit import audit
 
 SECONDS = 5.0
 CALLERS = (1, 16, 64)

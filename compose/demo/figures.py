@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from purser.budget.errors import UnknownPrice
+from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.connections.queries import load
-from purser.budget.postgres.reports.audit import audit
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.usage import Usage
 

@@ -15,9 +15,9 @@ from purser.activities.runtime.background import repeat, run_together
 from purser.activities.tasks.allowed_tools import AllowedTools
 from purser.activities.tasks.ceilings import Ceilings
 from purser.budget.actors import Actor
+from purser.budget.postgres.audit.checkpoints import EVERY_S as CHECKPOINT_EVERY_S
 from purser.budget.postgres.connections.pools import create_pool
 from purser.budget.postgres.events.outbox import Outbox
-from purser.budget.postgres.ledger.checkpoints import EVERY_S as CHECKPOINT_EVERY_S
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.reports.burn import SAMPLE_EVERY_S
 from purser.budget.postgres.reports.exporter import Exporter

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from purser.activities.postgres.purposes import Purpose
+from purser.activities.postgres.calls.purposes import Purpose
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Waiter
 from purser.budget.gate import Amount
 from purser.budget.policies.fields import BackpressureStep

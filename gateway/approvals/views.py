@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import AliasPath, Field
 
-from purser.activities.postgres.purposes import Purpose
+from purser.activities.postgres.calls.purposes import Purpose
 from purser.budget.approvals import ApprovalState, Choice, Identity
 from purser.budget.previews import Effect
 from purser.gateway.approvals.schemas import Reasons

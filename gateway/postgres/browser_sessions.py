@@ -5,9 +5,9 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, row
 from purser.budget.postgres.connections.queries import load
-from purser.budget.postgres.reports.changes import record
 from purser.gateway.access.roles import Principal
 from purser.gateway.errors import KeyEnded
 from purser.gateway.postgres.keys import digest, live

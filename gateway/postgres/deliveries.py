@@ -10,11 +10,11 @@ import asyncpg
 
 from purser.budget.actors import Actor
 from purser.budget.errors import NotFound
+from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.events.events import Event, EventKind, Events
 from purser.budget.postgres.ledger.policies import Policies
-from purser.budget.postgres.reports.changes import record
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Scope
 from purser.gateway.approvals.links import ApprovalLinks

@@ -16,10 +16,10 @@ from purser.activities.tasks.signatures import Signer
 from purser.budget.actors import Actor
 from purser.budget.errors import InvalidRequest
 from purser.budget.labels import tags_of
+from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, reaching_ledger, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.connections.shared_reads import SharedReads
-from purser.budget.postgres.reports.changes import record
 from purser.budget.scopes import Kind, Path, check_id
 from purser.gateway.access.roles import PERMISSIONS, Permission, Principal, Role
 from purser.gateway.errors import KeyEnded, KeyNameTaken, UnknownKey

@@ -13,9 +13,9 @@ import asyncpg
 
 from purser.budget.actors import Actor
 from purser.budget.errors import Conflict, NotFound
+from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, row
 from purser.budget.postgres.connections.queries import load
-from purser.budget.postgres.reports.changes import record
 from purser.gateway.access.sealing import Seal
 from purser.gateway.errors import SecretUnreadable
 from purser.gateway.webhooks.targets import origin

@@ -10,9 +10,9 @@ import structlog
 
 from purser.activities.runtime.background import in_background
 from purser.budget.errors import BudgetError, LedgerUnavailable
+from purser.budget.postgres.audit.audit import audit
+from purser.budget.postgres.audit.results import LEASE, AuditResults, AuditRun
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.reports.audit import audit
-from purser.budget.postgres.reports.audit_results import LEASE, AuditResults, AuditRun
 
 SCHEDULE = "purser"
 """Who starts the audits that are due."""

@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from purser.activities.postgres.calls import StoredCall
+from purser.activities.postgres.calls.calls import StoredCall
 from purser.context.strategies import StrategyName
 from purser.context.windows.explain import State
 from purser.context.windows.reports import CallPart, spans

@@ -4,7 +4,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from purser.budget.postgres.reports.audit import audit
+from purser.budget.postgres.audit.audit import audit
 from purser_client import BudgetBusy, BudgetRefused
 from tests.client.conftest import MODEL, PATH, World
 

@@ -10,9 +10,9 @@ from purser.activities.postgres.tasks import Tasks
 from purser.activities.tasks.file import TaskFile
 from purser.budget.policies.fields import Mode
 from purser.budget.policies.policy import PolicyPatch
+from purser.budget.postgres.audit.results import AuditResults, AuditRun
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
-from purser.budget.postgres.reports.audit_results import AuditResults, AuditRun
 from purser.budget.scopes import Kind, Scope
 from purser.compose.doctor import diagnose
 from purser.compose.settings import Settings

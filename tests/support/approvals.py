@@ -14,11 +14,11 @@ from purser.budget.holds import HoldAnswer, HoldRequest, Report
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.postgres.approvals.reminders import Reminders
+from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
-from purser.budget.postgres.reports.audit import audit
 from purser.budget.scopes import Path, Scope
 from purser.budget.usage import Usage
 from tests.support.actors import TESTER

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from purser.activities.postgres.calls import Call, Calls
+from purser.activities.postgres.calls.calls import Call, Calls
 from purser.budget.gate import Amount
 from purser.budget.postgres.connections.pools import Pool
 from purser.context.conversation.conversations import SummaryRef

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldAnswer, HoldRequest, Report, Settlement
 from purser.budget.policies.policy import Policy, PolicyPatch
+from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import Connection, Pool, create_pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
-from purser.budget.postgres.reports.audit import audit
 from purser.budget.scopes import Kind, Path, Scope
 from purser.budget.usage import Usage
 from tests.support.actors import TESTER

@@ -20,12 +20,12 @@ from purser.activities.tasks.file import TaskFile
 from purser.activities.tasks.signatures import sign
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.events.outbox import Outbox
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
-from purser.budget.postgres.reports.audit import audit
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Scope
 from purser.compose.demo.provider import FunctionCall, Provider, Reply, ToolCall, serve_provider

@@ -14,10 +14,10 @@ from purser.budget.errors import InvalidPolicy
 from purser.budget.gate import OUTCOMES, Amount
 from purser.budget.policies.policy import POLICY_FIELDS, PolicyPatch, Resolved, resolve
 from purser.budget.policies.templates import Pattern
+from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.settings import LedgerSettings
-from purser.budget.postgres.reports.changes import record
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Kind, Scope
 from purser.budget.windows import Window

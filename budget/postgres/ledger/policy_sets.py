@@ -6,10 +6,10 @@ from purser.budget.actors import Actor
 from purser.budget.policies.policy import POLICY_FIELDS, PolicyPatch
 from purser.budget.policies.sets import PolicyChange, differences
 from purser.budget.policies.templates import Pattern, is_pattern
+from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.policies import Policies
-from purser.budget.postgres.reports.changes import record
 from purser.budget.scopes import Scope
 
 _SQL = load("purser.budget.postgres.ledger", "policies.sql")

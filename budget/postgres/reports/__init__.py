@@ -1,1 +1,1 @@
-"""Reading the ledger: entries, usage, audits, burn rates."""
+"""Reads the ledger: entries, usage, burn rates, replays and reconciliations."""

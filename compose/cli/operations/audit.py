@@ -19,9 +19,9 @@ def audit_ledger(data: DataOption = None, as_json: JsonOption = False) -> None:
     from datetime import UTC, datetime
     from time import monotonic
 
+    from purser.budget.postgres.audit.audit import Audit, audit
+    from purser.budget.postgres.audit.results import AuditResults, AuditRun
     from purser.budget.postgres.connections.pools import create_pool
-    from purser.budget.postgres.reports.audit import Audit, audit
-    from purser.budget.postgres.reports.audit_results import AuditResults, AuditRun
     from purser.compose.database import database
     from purser.compose.migrate import require_schema
     from purser.compose.processes.up_file import command_settings

@@ -6,9 +6,9 @@ from typing import Any
 import asyncpg
 
 from purser.budget.actors import Actor
+from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
-from purser.budget.postgres.reports.changes import record
 from purser.budget.scopes import Kind, Scope
 from purser.context.conversation.conversations import MessageRef
 from purser.context.conversation.pins import PIN_BUDGET, Pin, check_pins, pinned_tokens

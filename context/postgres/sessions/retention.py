@@ -5,9 +5,9 @@ from typing import Protocol
 import asyncpg
 
 from purser.budget.actors import Actor
+from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying
 from purser.budget.postgres.connections.queries import load
-from purser.budget.postgres.reports.changes import record
 from purser.budget.scopes import Kind, Scope
 from purser.context.conversation.retention import RetentionPolicy, Tombstone
 from purser.context.errors import SessionBusy, SessionDeleted, SessionNotFound

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from purser.budget.postgres.reports.changes import Change
+from purser.budget.postgres.changes import Change
 from purser.budget.reports.forecast import Forecast
 from purser.budget.reports.views import BudgetView
 from purser.gateway.dashboard.budgets import wording

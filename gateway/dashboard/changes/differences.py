@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from purser.budget.postgres.reports.changes import Change
+from purser.budget.postgres.changes import Change
 from purser.gateway.dashboard.formats import address, dollars, exact, words
 
 

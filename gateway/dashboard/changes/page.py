@@ -7,7 +7,7 @@ from typing import Any, Self
 from fastapi import Query
 from markupsafe import Markup
 
-from purser.budget.postgres.reports.changes import Change
+from purser.budget.postgres.changes import Change
 from purser.gateway.dashboard.amounts import WHENEVER, TimeRange
 from purser.gateway.dashboard.changes.differences import differences, page_of
 from purser.gateway.dashboard.components import LOADING, component, render

@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from purser.activities.postgres.calls import StoredCall
+from purser.activities.postgres.calls.calls import StoredCall
 from purser.activities.postgres.overviews import Cost, PlannedAgent
 from purser.activities.tasks.timeline import Step, StepKind, Turn
 from purser.budget.reports.views import BudgetView

@@ -10,8 +10,8 @@ from purser.activities.calls.ladder import CallLadder
 from purser.activities.calls.room import CallRoom
 from purser.activities.calls.window_extras import WindowExtras
 from purser.activities.postgres.agents import Agents
-from purser.activities.postgres.calls import Calls
-from purser.activities.postgres.outputs import Outputs
+from purser.activities.postgres.calls.calls import Calls
+from purser.activities.postgres.calls.outputs import Outputs
 from purser.activities.postgres.tasks import Tasks
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.agent_context import AgentContexts

@@ -16,13 +16,13 @@ from purser.budget.errors import HoldClosed, MoneyNeeded, UnknownPrice
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
 from purser.budget.policies.policy import PolicyPatch
+from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.holds import Holds
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.pricing import Pricing
 from purser.budget.postgres.ledger.settings import LedgerSettings
-from purser.budget.postgres.reports.audit import audit
 from purser.budget.postgres.reports.usage import UsageReports
 from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.pricing.price_book import PriceBook

@@ -18,11 +18,11 @@ from purser.budget.holds import HoldRequest
 from purser.budget.policies.fields import DECIDING_ROLES, DEPUTY
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.postgres.changes import Changes
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
-from purser.budget.postgres.reports.changes import Changes
 from purser.budget.scopes import Path, Scope
 from purser.gateway.access.roles import PERMISSIONS, Permission, Role
 from purser.gateway.postgres.keys import Keys, NewKey, digest

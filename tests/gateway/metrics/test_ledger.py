@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from purser.budget.postgres.audit.results import AuditResults, AuditRun
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.reports.audit_results import AuditResults, AuditRun
 from purser.budget.postgres.reports.burn import Burn
 from purser.budget.postgres.reports.exporter import Exporter
 from purser.gateway.metrics.ledger import LedgerMetrics, Pace

@@ -6,7 +6,7 @@ from typing import Any
 import openai
 import pytest
 
-from purser.budget.postgres.reports.audit import audit
+from purser.budget.postgres.audit.audit import audit
 from tests.gateway.proxy.conftest import HELLO, Proxy
 
 CALLERS = 50

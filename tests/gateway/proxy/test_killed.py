@@ -8,8 +8,8 @@ import httpx
 import openai
 import pytest
 
+from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
-from purser.budget.postgres.reports.audit import audit
 from purser.compose.demo.provider import Provider, Reply, Rule
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from openai import AsyncOpenAI
 
-from purser.budget.postgres.reports.audit import audit
+from purser.budget.postgres.audit.audit import audit
 from purser.compose.demo.provider import Reply, Rule
 from purser.context.tokens import count_text
 from purser.gateway.access.roles import Role

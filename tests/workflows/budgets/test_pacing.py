@@ -9,7 +9,7 @@ from purser.activities.models.provider import ModelProvider, Timeouts
 from purser.activities.pacing.limits import Pacing
 from purser.activities.pacing.pace import Pace
 from purser.activities.pacing.pacer import Pacer
-from purser.activities.postgres.pacing import PacingStore
+from purser.activities.postgres.calls.pacing import PacingStore
 from purser.compose.demo.provider import Fault, FaultKind
 from tests.support.world import World, eventually
 

@@ -3,7 +3,7 @@
 from datetime import UTC, timedelta
 
 from purser.budget.holds import Report
-from purser.budget.postgres.reports.audit import audit
+from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.reports.reconciling import reconcile
 from purser.budget.reports.provider_usage import ProviderUse, UsageFile, read_usage_file
 from purser.budget.usage import Usage

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from purser.budget.postgres.reports.changes import Change
+from purser.budget.postgres.changes import Change
 from purser.gateway.dashboard.changes.differences import Difference, differences, page_of
 from purser.gateway.dashboard.changes.page import Wanted, listing
 

@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 
-from purser.activities.postgres.calls import Call, StoredCall
+from purser.activities.postgres.calls.calls import Call, StoredCall
 from purser.activities.postgres.overviews import Cost
 from purser.activities.tasks.timeline import Step, StepKind, Turn
 from purser.budget.gate import Amount

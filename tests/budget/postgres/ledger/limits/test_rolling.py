@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from purser.budget.gate import Amount, Verdict
+from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.ledger.batches import Ask, hold_together
-from purser.budget.postgres.reports.audit import audit
 from purser.budget.scopes import Scope
 from purser.budget.windows import rolling_length
 from tests.support.ledger import TENANT, Books, request

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from purser.activities.pacing.pace import SLACK_S, Pace, Spacing
-from purser.activities.postgres.pacing import PacingStore
+from purser.activities.postgres.calls.pacing import PacingStore
 from purser.budget.postgres.connections.pools import Pool
 from tests.support.calls import plan_calls
 

@@ -7,9 +7,9 @@ import asyncpg
 import pytest
 
 from purser.budget.policies.policy import PolicyPatch
+from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.policy_sets import PolicySets
-from purser.budget.postgres.reports.audit import audit
 from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books, request
 

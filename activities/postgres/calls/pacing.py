@@ -7,7 +7,7 @@ from purser.activities.pacing.pace import SLACK_S, Spacing
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 
-_SQL = load("purser.activities.postgres", "pacing.sql")
+_SQL = load("purser.activities.postgres.calls", "pacing.sql")
 
 
 class PacingStore:

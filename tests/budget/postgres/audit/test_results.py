@@ -3,9 +3,9 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+from purser.budget.postgres.audit.audit import Audit
+from purser.budget.postgres.audit.results import LEASE, MOST_EXAMPLES, AuditResults, AuditRun
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.reports.audit import Audit
-from purser.budget.postgres.reports.audit_results import LEASE, MOST_EXAMPLES, AuditResults, AuditRun
 
 DAY = timedelta(days=1)
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ from purser.budget.learned_holds import REMEMBERED
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 
-_SQL = load("purser.activities.postgres", "outputs.sql")
+_SQL = load("purser.activities.postgres.calls", "outputs.sql")
 
 
 class Outputs:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from purser.activities.postgres.outputs import Outputs
+from purser.activities.postgres.calls.outputs import Outputs
 from purser.budget.learned_holds import REMEMBERED
 from purser.budget.postgres.connections.pools import Pool
 

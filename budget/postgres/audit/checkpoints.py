@@ -5,7 +5,7 @@ from datetime import datetime
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 
-_SQL = load("purser.budget.postgres.ledger", "checkpoints.sql")
+_SQL = load("purser.budget.postgres.audit", "checkpoints.sql")
 EVERY_S = 60.0
 """Seconds between checkpoints: a change to an entry before its range is closed goes undetected."""
 MAX_RANGE = 20_000

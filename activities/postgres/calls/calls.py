@@ -16,7 +16,7 @@ from purser.budget.usage import Usage
 from purser.context.windows.plans import WindowPlan
 from purser.workflows.contract import AgentRef
 
-_SQL = load("purser.activities.postgres", "calls.sql")
+_SQL = load("purser.activities.postgres.calls", "calls.sql")
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from purser.budget.postgres.audit.audit import Audit
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
-from purser.budget.postgres.reports.audit import Audit
 
-_SQL = load("purser.budget.postgres.reports", "audit_results.sql")
+_SQL = load("purser.budget.postgres.audit", "results.sql")
 MOST_EXAMPLES = 50
 """Most differences that are stored; an audit on the command line lists all."""
 LEASE = timedelta(minutes=15)

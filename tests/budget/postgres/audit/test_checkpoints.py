@@ -5,10 +5,10 @@ import asyncio
 import asyncpg
 import pytest
 
+from purser.budget.postgres.audit import checkpoints
+from purser.budget.postgres.audit.audit import audit
+from purser.budget.postgres.audit.checkpoints import Checkpoints
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.ledger import checkpoints
-from purser.budget.postgres.ledger.checkpoints import Checkpoints
-from purser.budget.postgres.reports.audit import audit
 from tests.support.ledger import Books
 from tests.support.ledger import request as _request
 

@@ -9,7 +9,7 @@ from purser.budget.actors import Actor
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 
-_SQL = load("purser.budget.postgres.reports", "changes.sql")
+_SQL = load("purser.budget.postgres", "changes.sql")
 
 
 @dataclass(frozen=True, slots=True)

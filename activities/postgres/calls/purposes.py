@@ -14,7 +14,7 @@ from purser.context.errors import MessageNotFound
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.windows.plans import WindowPlan
 
-_SQL = load("purser.activities.postgres", "purposes.sql")
+_SQL = load("purser.activities.postgres.calls", "purposes.sql")
 MOST = 500
 """Most characters of each text."""
 

@@ -8,7 +8,7 @@ from purser.budget.holds import BESIDE, digest_of
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 
-_SQL = load("purser.budget.postgres.reports", "audit.sql")
+_SQL = load("purser.budget.postgres.audit", "audit.sql")
 CHECK_TIMEOUT_S = 3_600.0
 """Timeout of one check: a long ledger takes a while, and the pool's timeout is meant for short statements."""
 _CHECKS: Mapping[str, str] = {

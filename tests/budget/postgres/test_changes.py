@@ -6,8 +6,8 @@ import asyncpg
 import pytest
 
 from purser.budget.actors import Actor
+from purser.budget.postgres.changes import Change, Changes, record
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.reports.changes import Change, Changes, record
 from tests.support.actors import ADA
 
 

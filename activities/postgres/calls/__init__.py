@@ -1,0 +1,1 @@
+"""Stores of model calls: what they ask for, what replies need, and the pace of requests."""

@@ -10,15 +10,29 @@ A tool activity takes a `ToolCall` and returns a `ToolResult`, so that texts nev
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from purser.activities.errors import InvalidArguments
 from purser.budget.postgres.connections.pools import Pool
 from purser.context.conversation.messages import Message
 from purser.context.conversation.storable import storable
-from purser.context.errors import OriginReused
+from purser.context.errors import MessageNotFound, OriginReused
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.workflows.contract import ToolCall, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A tool call of a stored reply."""
+
+    call_id: str
+    """The id that the model gave the call."""
+    name: str
+    arguments: dict[str, Any] | None
+    """`None` if the model wrote something other than a JSON object."""
+    thread: str
+    """The conversation of the agent that called."""
 
 
 class Tools:
@@ -30,27 +44,35 @@ class Tools:
         """
         self._conversations = Conversations(pool)
 
+    async def called(self, call: ToolCall) -> Called:
+        """Reads a tool call; its texts contain no NUL and no lone surrogate.
+
+        Raises:
+            MessageNotFound: the session has no such message, or the message no such call.
+        """
+        stored = (await self._conversations.read(call.tenant, call.session_id, [call.seq]))[call.seq]
+        calls = stored.message.tool_calls
+        if call.index >= len(calls):
+            raise MessageNotFound(f"message {call.seq} has {len(calls)} tool calls, and none at index {call.index}")
+        function = calls[call.index]["function"]
+        return Called(calls[call.index]["id"], function["name"], arguments_of(function), stored.thread)
+
     async def load_arguments(self, call: ToolCall) -> tuple[str, dict[str, Any]]:
-        """Returns the name and the arguments of a call; their text contains no NUL and no lone surrogate.
+        """Returns the name and the arguments of a call.
 
         Raises:
             InvalidArguments: the model wrote something other than a JSON object.
-            MessageNotFound: the session has no message of this number.
+            MessageNotFound: the session has no such message, or the message no such call.
         """
-        function = (await self._called(call))["function"]
-        arguments = arguments_of(function)
-        if arguments is None:
+        called = await self.called(call)
+        if called.arguments is None:
             raise InvalidArguments(f"the arguments of call {call.index} of message {call.seq} are not a JSON object")
-        return function["name"], arguments
-
-    async def call_id(self, call: ToolCall) -> str:
-        """Returns the id that the model gave the call."""
-        return str((await self._called(call))["id"])
+        return called.name, called.arguments
 
     async def store_result(self, call: ToolCall, text: str) -> ToolResult:
         """Stores the result of a tool call; if a call has several results, the first remains."""
-        call_id = await self.call_id(call)
-        message, thread = Message("tool", text, tool_call_id=call_id), f"{call.task_id}/{call.agent_id}"
+        called = await self.called(call)
+        message, thread = Message("tool", text, tool_call_id=called.call_id), called.thread
         origin = f"tool:{thread}:{call.seq}:{call.index}"
         try:
             [seq] = await self._conversations.append(
@@ -58,12 +80,8 @@ class Tools:
             )
         except OriginReused:
             later = await self._conversations.read_thread(call.tenant, call.session_id, thread, first=call.seq + 1)
-            seq = next(one.seq for one in later if one.message.tool_call_id == call_id)
+            seq = next(one.seq for one in later if one.message.tool_call_id == called.call_id)
         return ToolResult(seq)
-
-    async def _called(self, call: ToolCall) -> Any:
-        stored = await self._conversations.read(call.tenant, call.session_id, [call.seq])
-        return stored[call.seq].message.tool_calls[call.index]
 
 
 def arguments_of(function: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -44,8 +44,9 @@ TEMPORAL = f"""# Temporal
 
 {GENERATED}
 
-`workflows/contract.py` defines all names and wire types. Fields are added with defaults and never renamed. No wire type
-holds text of a conversation, so no history does.
+`workflows/contract.py` defines all names and wire types, which the [Python
+client](../how-to/clients/python-client.md) has as `purser_client.contract`. Fields are added with defaults and never
+renamed. No wire type holds text of a conversation, so no history does.
 
 | workflow | id | started by |
 | --- | --- | --- |

@@ -29,6 +29,7 @@ from purser.gateway.services import Services
 from purser.gateway.sessions import comparisons
 from purser.gateway.sessions import context_routes as session_context
 from purser.gateway.sessions import routes as sessions
+from purser.gateway.sessions import tool_routes as session_tools
 from purser.gateway.sessions import user_routes as users
 from purser.gateway.tasks import call_routes as calls
 from purser.gateway.tasks import routes as tasks
@@ -42,6 +43,7 @@ MODULES = (
     calls,
     sessions,
     session_context,
+    session_tools,
     comparisons,
     users,
     approvals,

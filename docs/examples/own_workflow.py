@@ -11,7 +11,7 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 with workflow.unsafe.imports_passed_through():
-    from purser.workflows.contract import (
+    from purser_client.contract import (
         TASK_QUEUE,
         ActivityName,
         HoldInput,

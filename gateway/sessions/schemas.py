@@ -124,6 +124,13 @@ class ToolSafetyBody(Request):
         return self
 
 
+class ToolResultBody(Request):
+    """What a tool has found."""
+
+    text: str
+    """The model reads it. Characters that cannot be stored are replaced."""
+
+
 class RetentionBody(Request):
     """How long sessions are kept."""
 

@@ -25,6 +25,24 @@ class AppendedView(View):
     """Messages that were stored nevertheless: tool results that answer no call of this conversation."""
 
 
+class ToolCallView(View):
+    """A tool call of a stored reply."""
+
+    name: str
+    """Name by which the model called the tool."""
+    call_id: str
+    """The id that the model gave the call."""
+    arguments: dict[str, Any] | None
+    """`null` if the model wrote something other than a JSON object."""
+
+
+class ToolResultView(View):
+    """The stored result of a tool call."""
+
+    seq: int
+    """Sequence number of the message with the result."""
+
+
 class MessageView(View):
     """A stored message."""
 

@@ -1,6 +1,7 @@
 """The client knows nothing of the server, and the server does not depend on the client."""
 
 import ast
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -8,11 +9,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "client" / "purser_client"
+EXAMPLES = ROOT / "docs" / "examples"
+OWN = {"first.py", "own_conversation.py"}
+"""Examples that run a part of Purser itself: its provider for trials, and its windows without any service."""
+FENCE = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 PLACES = (ROOT, ROOT / "client")
 SERVER = ("budget", "context", "activities", "workflows", "gateway", "compose", "benchmarks")
 
 
-EXTRAS = {"temporal": {"temporalio"}, "openai_agents": {"agents", "openai"}, "pydantic_ai": {"pydantic_ai"}}
+EXTRAS = {
+    "temporal": {"temporalio"},
+    "openai_agents": {"agents", "openai"},
+    "pydantic_ai": {"pydantic_ai"},
+}
 """What the package of an extra may import besides."""
 
 
@@ -41,6 +50,20 @@ def test_the_server_does_not_import_the_client() -> None:
     files = [file for package in SERVER for file in (ROOT / package).rglob("*.py")]
     assert files
     assert [file for file in files if "purser_client" in _imports(file)] == []
+
+
+def test_who_embeds_imports_the_client_and_nothing_of_the_server() -> None:
+    assert {file.name for file in EXAMPLES.glob("*.py") if {"purser", *SERVER} & set(_imports(file))} == OWN
+    pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), CLIENT.parent / "README.md"]
+    code = "\n".join(fence for page in pages for fence in FENCE.findall(page.read_text("utf-8")))
+    assert "Purser() as purser" in code
+    assert set(re.findall(r"^ *(?:from|import) +purser\b.*", code, re.MULTILINE)) == {"from purser import context"}
+
+
+def test_the_contract_is_that_of_the_workflows_and_needs_the_standard_library_only() -> None:
+    contract = CLIENT / "contract.py"
+    assert contract.resolve() == ROOT / "workflows" / "contract.py"
+    assert set(_imports(contract)) <= set(sys.stdlib_module_names)
 
 
 def _imports(file: Path) -> Iterator[str]:

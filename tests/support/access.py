@@ -94,6 +94,8 @@ ROUTES: Mapping[str, Route] = {
     f"GET {SESSION}/context": Route(READ_WORK, THEIRS),
     f"GET {SESSION}/facts": Route(READ_WORK, THEIRS),
     f"GET {SESSION}/messages/{{seq}}/explain": Route(READ_WORK, THEIRS, query={"budget": "500"}),
+    f"GET {SESSION}/messages/{{seq}}/calls/{{index}}": Route(READ_WORK, THEIRS),
+    f"PUT {SESSION}/messages/{{seq}}/calls/{{index}}/result": Route(WRITE, THEIRS, {"text": "found"}),
     f"GET {SESSION}/memory": Route(READ_WORK, THEIRS, query={"q": "canary"}),
     f"POST {SESSION}/recommend": Route(READ_WORK, THEIRS, {"max_tokens": 500}),
     f"POST {SESSION}/tool-safety": Route(READ_WORK, THEIRS, {"limit": 500, "planned_tools": 1}),

@@ -25,6 +25,9 @@ from purser_client.types import (
     SettingsView,
     SummariesView,
     TombstoneView,
+    ToolCallView,
+    ToolResultBody,
+    ToolResultView,
     ToolSafety,
     ToolSafetyBody,
     UnpinnedView,
@@ -57,6 +60,17 @@ def messages(
     """Lists messages in sequence, of all threads unless one is named."""
     query = given(after=after, limit=limit, thread=thread, model=model)
     return Operation("sessions_list_messages", "GET", f"{_of(session_id)}/messages", MessagesView, query=query)
+
+
+def tool_call(session_id: str, seq: int, index: int) -> Operation[ToolCallView]:
+    """Returns a tool call of a stored reply."""
+    return Operation("sessions_show_tool_call", "GET", _called(session_id, seq, index), ToolCallView)
+
+
+def answer_tool_call(session_id: str, seq: int, index: int, text: str) -> Operation[ToolResultView]:
+    """Stores the result of a tool call. If it has one already, that one remains."""
+    path = f"{_called(session_id, seq, index)}/result"
+    return Operation("sessions_answer_tool_call", "PUT", path, ToolResultView, ToolResultBody(text=text))
 
 
 def window(
@@ -216,9 +230,15 @@ def _of(session_id: str) -> str:
     return f"/v1/sessions/{part(session_id)}"
 
 
+def _called(session_id: str, seq: int, index: int) -> str:
+    return f"{_of(session_id)}/messages/{seq}/calls/{index}"
+
+
 class _Sessions:
     append = Offered(append)
     messages = Offered(messages)
+    tool_call = Offered(tool_call)
+    answer_tool_call = Offered(answer_tool_call)
     window = Offered(window)
     compare = Offered(compare)
     explain = Offered(explain)

@@ -104,6 +104,9 @@ from purser_client.types.sessions import (
     SummariesView,
     SummaryView,
     TombstoneView,
+    ToolCallView,
+    ToolResultBody,
+    ToolResultView,
     UnpinnedView,
 )
 from purser_client.types.task_file import Agent, ContextOptions, Document, Part, ScopeBudget, TaskBudget, TaskFile, Tool
@@ -262,6 +265,9 @@ __all__ = [
     "TaskView",
     "TombstoneView",
     "Tool",
+    "ToolCallView",
+    "ToolResultBody",
+    "ToolResultView",
     "ToolSafety",
     "ToolSafetyBody",
     "UnitView",

@@ -204,6 +204,31 @@ class TombstoneView(Answer):
     deleted_at: datetime
 
 
+class ToolCallView(Answer):
+    """A tool call of a stored reply."""
+
+    name: str
+    """Name by which the model called the tool."""
+    call_id: str
+    """The id that the model gave the call."""
+    arguments: dict[str, Any] | None
+    """`null` if the model wrote something other than a JSON object."""
+
+
+class ToolResultBody(Body):
+    """What a tool has found."""
+
+    text: str
+    """The model reads it. Characters that cannot be stored are replaced."""
+
+
+class ToolResultView(Answer):
+    """The stored result of a tool call."""
+
+    seq: int
+    """Sequence number of the message with the result."""
+
+
 class UnpinnedView(Answer):
     """A message without a pin."""
 

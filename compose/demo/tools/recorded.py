@@ -31,7 +31,7 @@ class RecordedTool:
         found = _RECORDING.fullmatch(task.agent(call.agent_id).api_base or "")
         if found is None:
             raise ApplicationError("the agent's api_base names no recording", type="NoRecording", non_retryable=True)
-        response = await self.client.get(f"{found[1]}/tools/{await self.tools.call_id(call)}")
+        response = await self.client.get(f"{found[1]}/tools/{(await self.tools.called(call)).call_id}")
         if response.status_code == httpx.codes.NOT_FOUND:
             raise ApplicationError("the recording has no such call", type="NotRecorded", non_retryable=True)
         response.raise_for_status()

@@ -1,5 +1,6 @@
 """No request of one tenant reads or changes data of another: every route, with the ids of another tenant."""
 
+import json
 from typing import Any
 
 import httpx
@@ -31,7 +32,9 @@ async def made(client: httpx.AsyncClient, method: str, path: str, body: object =
 async def things(gateway: RunningGateway, task_queue: str) -> dict[str, str]:
     """One of everything, of the tenant `default`; its ids by the names that paths have for them."""
     ada = await gateway.client(Role.ADMIN, name=f"ada-{CANARY}")
-    message = {"role": "user", "content": f"I am {CANARY}, my canary is Tweety."}
+    function = {"name": "find", "arguments": json.dumps({"name": CANARY})}
+    called = [{"id": "call-1", "type": "function", "function": function}]
+    message = {"role": "assistant", "content": f"I am {CANARY}, my canary is Tweety.", "tool_calls": called}
     await made(ada, "POST", "/v1/sessions/s1/messages", {"messages": [message], "user_id": "u1"})
     await made(ada, "PUT", "/v1/sessions/s1/pins/1", {"reason": CANARY})
     await made(ada, "PUT", "/v1/sessions/s1/settings", {"tone": CANARY})
@@ -58,6 +61,7 @@ async def things(gateway: RunningGateway, task_queue: str) -> dict[str, str]:
         "key_id": keys["items"][0]["key_id"],
         "session_id": "s1",
         "seq": "1",
+        "index": "0",
         "user_id": "u1",
         "scope": "session:s1",
     }

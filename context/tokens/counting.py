@@ -12,6 +12,9 @@ from purser.context.tokens.tokenizers import tokenizer_of
 
 Method = Literal["litellm", "tiktoken", "formula"]
 """Counting method: `litellm` and `tiktoken` are exact and agree, `formula` has an error of about 4 %."""
+Confidence = Literal["exact", "estimate", "bound"]
+"""What a count of texts is: `exact`, an `estimate` that may be too low, or a `bound` that is rather too high because of
+its margin."""
 Message = Mapping[str, object]
 """An OpenAI chat message."""
 
@@ -37,6 +40,13 @@ class Count:
     """The least exact method used for any text."""
     encoding: str
     """The vocabulary, with the margin where it is not the model's own: `o200k_base`, `cl100k_base+30%`."""
+
+    @property
+    def confidence(self) -> Confidence:
+        """How far the count can be trusted."""
+        if "+" in self.encoding:
+            return "bound"
+        return "estimate" if self.method == "formula" else "exact"
 
 
 def count_text(text: str, model: str, *, fast: bool = False) -> Count:

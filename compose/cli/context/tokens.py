@@ -40,4 +40,4 @@ def tokens(
         print_json(asdict(count))
     else:
         out.print(f"{count.tokens:,} tokens, {count.content_tokens:,} of them content")
-        out.print(f"counted by {count.method}, {count.encoding}", markup=False)
+        out.print(f"counted by {count.method}, {count.encoding}: {count.confidence}", markup=False)

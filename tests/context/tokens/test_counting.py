@@ -25,6 +25,14 @@ def test_a_message_is_its_content_and_four() -> None:
     assert count_message(HELLO, "gpt-4o") == Count(6, 2, "tiktoken", "o200k_base")
 
 
+@pytest.mark.parametrize(
+    ("model", "fast", "confidence"),
+    [("gpt-4o", False, "exact"), ("gpt-4o", True, "estimate"), ("claude-sonnet-4-5", False, "bound")],
+)
+def test_a_count_says_how_far_it_can_be_trusted(model: str, fast: bool, confidence: str) -> None:
+    assert count_request([HELLO], [], model, fast=fast).confidence == confidence
+
+
 def test_a_request_is_its_messages_and_three() -> None:
     assert count_request([HELLO, HELLO], [], "gpt-4o") == Count(2 * 6 + 3, 4, "tiktoken", "o200k_base")
     assert count_request([], [], "gpt-4o").tokens == 3

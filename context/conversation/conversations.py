@@ -171,6 +171,11 @@ class Conversation:
         return tuple(one.tokens for one in self.groups)
 
     @cached_property
+    def fixed(self) -> frozenset[int]:
+        """Indexes of the groups that stay verbatim in every window."""
+        return frozenset(index for index, one in enumerate(self.groups) if one.fixed)
+
+    @cached_property
     def first_request(self) -> int:
         """Index of the group with the first included user message; 0 if there is none."""
         found = (index for index, one in enumerate(self.groups) if any(ref.role == "user" for ref in one.refs))

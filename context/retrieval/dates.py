@@ -17,6 +17,8 @@ _NAMES = "|".join(sorted(_MONTHS, key=len, reverse=True))
 # "may" is mostly a verb: alone it counts after a preposition only.
 _ALONE = "|".join(name.lower() for name in calendar.month_name if name not in ("", "May"))
 _ALONE = rf"(?P<month>{_ALONE}|(?:(?<=in )|(?<=of )|(?<=since )|(?<=until )|(?<=last )|(?<=this ))may)\b"
+# Rules out most words before all names are tried.
+_INITIAL = f"(?=[{''.join(sorted({name[0] for name in _MONTHS}))}])"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _FORMS = [
@@ -25,8 +27,8 @@ _FORMS = [
         rf"\b{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)\b",
         rf"(?:{_YEAR}年)?(?P<month>\d{{1,2}})月(?:(?P<day>\d{{1,2}})[日号])?",
         rf"\b{_DAY}(?: of)? (?P<month>{_NAMES})\b(?:,? {_YEAR}\b)?",
-        rf"\b(?P<month>{_NAMES}) {_DAY}\b(?:,? {_YEAR}\b)?",
-        rf"\b{_ALONE}(?:,? {_YEAR}\b)?",
+        rf"\b{_INITIAL}(?P<month>{_NAMES}) {_DAY}\b(?:,? {_YEAR}\b)?",
+        rf"\b{_INITIAL}{_ALONE}(?:,? {_YEAR}\b)?",
         rf"(?<![\d-]){_YEAR}(?![\d-])",
     )
 ]

@@ -145,7 +145,7 @@ class Cutter:
         message.
         """
         groups = self.conversation.groups
-        verbatim = {index for index, group in enumerate(groups) if group.fixed}
+        verbatim = set(self.conversation.fixed)
         verbatim.update(range(self.conversation.settled, len(groups)))
         if groups and not self.question_follows:
             newest = (i for i in reversed(range(len(groups))) if any(ref.role == "user" for ref in groups[i].refs))

@@ -188,5 +188,6 @@ def message_ref(row: asyncpg.Record, tokens: int, passed: Collection[int], place
 
 
 def _is_marked_call(row: asyncpg.Record, watermark: int, passed: Collection[int]) -> bool:
-    marked = row["pinned"] or row["seq"] in passed
-    return row["seq"] <= watermark and marked and bool(row["call_ids"] or row["tool_call_id"])
+    if row["seq"] > watermark:
+        return False
+    return (row["pinned"] or row["seq"] in passed) and bool(row["call_ids"] or row["tool_call_id"])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import asyncpg
 import numpy as np
 
-from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Path
 from purser.context.conversation.messages import Message
@@ -93,15 +93,17 @@ class Memory:
         if not sessions:
             return Results()
         depth = limit if self._vectors is None else max(limit, DEPTH)
-        by_words = self._by_words(tenant, sessions, query, without=(session_id, exclude_seqs), limit=depth)
+        without = session_id, exclude_seqs
         if self._vectors is None:
             self._on_outcome(Outcome.WORDS)
-            scores = await by_words
-            return Results(await self.read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL)), pending)
+            async with connected(self._pool, None) as own:
+                scores = await self._by_words(tenant, sessions, query, without=without, limit=depth, connection=own)
+                found = await self.read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL), connection=own)
+            return Results(found, pending)
         pays = path or await self._payers.of_session(tenant, session_id)
         scores, (nearest, outcome) = await asyncio.gather(
-            by_words,
-            self._vectors.nearest(tenant, sessions, query, path=pays, without=(session_id, exclude_seqs), limit=depth),
+            self._by_words(tenant, sessions, query, without=without, limit=depth),
+            self._vectors.nearest(tenant, sessions, query, path=pays, without=without, limit=depth),
         )
         self._on_outcome(outcome)
         via = dict.fromkeys(scores, Via.LEXICAL)
@@ -109,11 +111,18 @@ class Memory:
         best = list(fuse(list(scores), nearest).items())[:limit]
         return Results(await self.read(tenant, dict(best), via), pending)
 
-    async def read(self, tenant: str, scores: Mapping[Key, float], via: Mapping[Key, Via]) -> list[Found]:
+    async def read(
+        self,
+        tenant: str,
+        scores: Mapping[Key, float],
+        via: Mapping[Key, Via],
+        *,
+        connection: Connection | None = None,
+    ) -> list[Found]:
         """Reads the results of an earlier search by key, in time order, without messages deleted since."""
         columns = [session_id for session_id, _ in scores], [seq for _, seq in scores]
-        async with connected(self._pool, None) as connection:
-            rows = await connection.fetch(_SQL["read"], tenant, *columns)
+        async with connected(self._pool, connection) as own:
+            rows = await own.fetch(_SQL["read"], tenant, *columns)
         return [_found(row, scores[_key(row)], via[_key(row)]) for row in rows]
 
     async def _sessions(self, tenant: str, session_id: str, user_id: str | None) -> tuple[list[str], int]:
@@ -130,26 +139,31 @@ class Memory:
             return await connection.fetch(_SQL["sessions"], tenant, session_id, user_id)
 
     async def _by_words(
-        self, tenant: str, sessions: Sequence[str], query: str, *, without: tuple[str, Collection[int]], limit: int
+        self,
+        tenant: str,
+        sessions: Sequence[str],
+        query: str,
+        *,
+        without: tuple[str, Collection[int]],
+        limit: int,
+        connection: Connection | None = None,
     ) -> dict[Key, float]:
         """Scores of the messages that match best by words, best first."""
         question = Question.of(query)
         if not question.wanted:
             return {}
         session_id, seqs = without
-        # One snapshot: threads and their postings must be consistent while others index.
-        async with (
-            connected(self._pool, None) as connection,
-            connection.transaction(isolation="repeatable_read", readonly=True),
-        ):
-            threads = await connection.fetch(_SQL["threads"], tenant, sessions, session_id, min(seqs, default=END))
-            held = await connection.fetch(_SQL["postings"], tenant, sessions, question.wanted, MOST_POSTINGS)
+        before = min(seqs, default=END)
+        async with connected(self._pool, connection) as own:
+            rows = await own.fetch(_SQL["words"], tenant, sessions, session_id, before, question.wanted, MOST_POSTINGS)
+        threads = [row for row in rows if row["term"] is None]
+        held = [row for row in rows if row["term"] is not None]
         hits = await asyncio.to_thread(_ranked, question, threads, held, seqs, limit)
         blocks, within = [hit.place // BLOCK for hit in hits], [hit.place % BLOCK for hit in hits]
         of = [_thread(threads[hit.thread]) for hit in hits]
         columns = [session for session, _ in of], [thread for _, thread in of], blocks, within
-        async with connected(self._pool, None) as connection:
-            found = await connection.fetch(_SQL["seqs"], tenant, *columns)
+        async with connected(self._pool, connection) as own:
+            found = await own.fetch(_SQL["seqs"], tenant, *columns)
         return {(row["session_id"], int.from_bytes(row["seq"], "little")): hits[row["rank"] - 1].score for row in found}
 
 

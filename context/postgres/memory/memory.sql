@@ -5,25 +5,27 @@ select s.session_id, s.next_seq - 1 - coalesce(i.last_seq, 0) as behind
 from sessions s left join memory_sessions i using (tenant, session_id)
 where s.tenant = $1 and (s.session_id = $2 or s.user_id = $3) and (s.user_id = $3) is not false;
 
--- name: threads
--- Flags of all turns, and of the session $3 the numbers of messages in blocks that reach $4.
-select h.session_id, h.thread, h.terms, h.size, h.user_size, h.tool_messages, string_agg(t.flags, '' order by t.block) as flags,
-       string_agg(case when t.session_id = $3 and t.last_seq >= $4 then t.seqs end, '' order by t.block) as seqs
-from memory_threads h
-join memory_turns t on t.tenant = h.tenant and t.session_id = h.session_id and t.thread = h.thread
-where h.tenant = $1 and h.session_id = any($2) group by h.tenant, h.session_id, h.thread;
-
--- name: postings
--- The rarest terms first, until they reach $4 postings.
+-- name: words
+-- Threads and postings in one statement, so that they are consistent while others index.
+-- Of threads, without a term: flags of all turns, and of the session $3 the numbers of messages in blocks that reach $4.
+-- Of terms: their postings, the rarest terms first, until they reach $6 postings.
 with held as (
     select session_id, term, thread, postings from memory_postings
-    where tenant = $1 and session_id = any($2) and term = any($3)
+    where tenant = $1 and session_id = any($2) and term = any($5)
 ), counted as (
     select term, sum(octet_length(postings) / 8) as turns from held group by term
 ), running as (
     select term, sum(turns) over (order by turns, term) - turns as before from counted
 )
-select session_id, term, thread, postings from held join running using (term) where before < $4;
+select h.session_id, h.thread, h.terms, h.size, h.user_size, h.tool_messages, string_agg(t.flags, '' order by t.block) as flags,
+       string_agg(case when t.session_id = $3 and t.last_seq >= $4 then t.seqs end, '' order by t.block) as seqs,
+       null as term, null::bytea as postings
+from memory_threads h
+join memory_turns t on t.tenant = h.tenant and t.session_id = h.session_id and t.thread = h.thread
+where h.tenant = $1 and h.session_id = any($2) group by h.tenant, h.session_id, h.thread
+union all
+select session_id, thread, null, null, null, null, null, null, term, postings
+from held join running using (term) where before < $6;
 
 -- name: seqs
 -- `offset 0` forces a lookup of each block by its key, whatever the planner estimates for the session.

@@ -22,9 +22,19 @@ _IDLE = re.compile(
     r"|i['’]?(?:m| am) (?:happy|glad|here) to (?:help|assist)[^.!?\n]*"
     r"|if you (?:have|need) any (?:more|other|further|additional|questions|help|assistance)[^.!?\n]*"
     r"|(?:so much|very much|for (?:your|the) \w+|there|again|tomorrow|then|everyone|all|then))"
-    r"|你好呀?|您好|嗨|谢谢(?:你|您|啦)?|多谢|不客气|不用谢|再见|拜拜|好的|好呀|好吧|嗯+|明天见|晚安|早上好|没(?:有)?问题了?|不好意思|麻烦(?:你|您)了"
+    r"|你好呀?|您好|嗨|谢谢(?:你|您|啦|了|啊)*|多谢|不客气|不用谢|再见|拜拜|好的|好呀|好吧|嗯+|明天见|晚安|早上好|(?:我)?没(?:有)?(?:其他|别的|什么)*(?:问题|事情?|需要)了?|不好意思|麻烦(?:你|您)了"
     r"|祝您[^。！]*|很高兴(?:为您服务|认识你)|こんにちは|ありがとう(?:ございます)?|さようなら|はい|おはよう|안녕(?:하세요)?|감사합니다|네)"
     r"[\s,.!?~，。！？～、:;)(-]*",
+    re.IGNORECASE,
+)
+_ANNOUNCED = re.compile(
+    r"(?:(?:ok(?:ay)?|now|next|first(?:ly)?|then|finally)[,:]? |(?:since|to (?:address|do|resolve|solve)) [^,.]*, )*"
+    r"(?:let['’]s|let (?:me|us)|(?:i|we)(?:['’]ll| will|['’](?:m|re) going to| (?:am|are) going to)) "
+    r"(?:\w+ly |now |first |next |then |also |(?:start|begin|proceed|continue|go ahead)(?: by| with| and| to)? )*"
+    r"(?:analy[sz]|ask|brows|check|collect|compar|conduct|cross-|examin|execut|explor|fetch|find|gather|identif|inspect"
+    r"|investigat|look|perform|provid|re-?run|retriev|review|run|search|see|solv|start|begin|proceed|summari[sz]|test|try"
+    r"|validat|verif|visit)"
+    r"|i (?:clicked|typed|scrolled|pressed)\b|terminate$",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d")
@@ -42,6 +52,11 @@ def is_idle(text: str) -> bool:
     while match := _IDLE.match(text, at):
         at = match.end()
     return not text[at:].strip(" .,!?。，！？😊🙂👋") and not _NUMBER.search(text)
+
+
+def is_announced(text: str) -> bool:
+    """Whether a sentence of an agent only announces a step, whose outcome follows; a number is never idle."""
+    return _ANNOUNCED.match(text) is not None and not _NUMBER.search(text)
 
 
 def parts(text: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
-from purser.context.compression.parts import is_idle, parts
+from purser.context.compression.parts import is_announced, is_idle, parts
 from purser.context.compression.records import is_change, outcome, records
 from purser.context.compression.requests import CountText, Passage, SummarySource
 from purser.context.conversation.dates import absolute_dates
@@ -31,10 +31,23 @@ _ELLIPTICAL = 7
 _ELLIPTICAL_REPLY = 15
 """Words up to which the reply of an assistant is taken to depend on its question."""
 _LONGEST_QUESTION = 120
+"""Characters of a question, and of what it refers to, that stand before an answer."""
+_OUTCOMES = 2.0
+"""Weight of what agents with tools conclude: most of what they write repeats the task, plans or quotes."""
 
 _LINE = re.compile(r"(?P<speaker>[^:(]{1,200}?)(?: \((?:asked “(?P<question>[^”]*)”)?[^)]*\))?: (?P<text>.*)")
 """A line of an extract, see `_label`."""
 _CALL = re.compile(r"([\w.-]+)\(")
+_REFERS = re.compile(
+    r"[这那该此](?:个|家|里|儿|边|些|款|部|种|位|间|条)|它|\b(?:it|its|there|this|that|these|those|they|them)\b", re.I
+)
+_OUTCOME = re.compile(
+    r"\b(?:final answer|the answer is|answer:|in conclusion|conclude|therefore|confirm(?:s|ed)|verified|turned out"
+    r"|unable to|(?:could|did|was|were|does|do|is|are)n['’]t|no (?:\w+ ){1,4}(?:was|were)|failed"
+    r"|result(?:s|ed)? (?:is|are|in|show))\b"
+    r"|最终|结论|答案|因此|无法|未找到",
+    re.IGNORECASE,
+)
 _YES_OR_NO = re.compile(
     r"\s*(?:yes|yeah|yep|no|nope|sure|correct|right|exactly|not)\b|\s*(?:是的|对|好的|不|嗯|はい|いいえ|네|아니)", re.I
 )
@@ -84,36 +97,49 @@ def _remembered(line: str, heavy: Set[str]) -> Unit:
     return Unit(line, f"{question} {text}".strip(), answers=bool(question), weight=weight)
 
 
-def _said(passages: Sequence[Passage], most_tokens: int, count: CountText) -> Iterator[tuple[Unit, int]]:
+def _said(passages: Sequence[Passage], most_tokens: int, count: CountText) -> list[tuple[Unit, int]]:
     """Messages, whole where they are short; parts of longer ones."""
-    drowned = _kind(passages) is not Kind.PEOPLE
+    kind = _kind(passages)
+    drowned = kind is not Kind.PEOPLE
     assisted = drowned or any(one.role == one.speaker == "assistant" for one in passages)
-    recorded = _answered(passages)
+    recorded, repeated = _answered(passages), set[int]()
+    found: list[tuple[Unit, int]] = []
     asked_by, asked = "", ""
     for place, passage in enumerate(passages):
         text = " ".join(passage.said.split())
+        of_agent = kind is Kind.TOOLS and passage.role == "assistant"
         weight = _USERS if drowned and passage.role == "user" else 1.0
         answers = asked_by not in ("", passage.speaker)
         share = _WHOLE_SHARE if not assisted or passage.role == "user" else _WHOLE_SHARE_OF_ANSWERS
         most = _ELLIPTICAL_REPLY if assisted and passage.role == "assistant" else _ELLIPTICAL
         question = asked if answers and _depends(text, most) else ""
-        whole = Unit(_line(_label(passage, text, question), text), f"{question} {text}".strip(), place, answers, weight)
-        if place in recorded or (is_idle(text) and not (question and passage.role == "user")):
+        about = _referent(passages, place) if assisted and question and _REFERS.search(question) else ""
+        value = f"{about} {question} {text}".strip()
+        whole = Unit(_line(_label(passage, text, question, about), text), value, place, answers, weight)
+        idle = is_idle(text) and not (question and passage.role == "user")
+        if idle or place in recorded or (of_agent and all(map(is_announced, sentences(text)))):
             pass
         elif count(_line(passage.speaker, text) + "\n") <= max(most_tokens // share, min(_SHORT, most_tokens // 2)):
-            yield whole, count(whole.line + "\n")
+            found.append((whole, count(whole.line + "\n")))
+            if assisted and questions(question) and question == " ".join(passages[place - 1].said.split()):
+                repeated.add(place - 1)
         elif passage.role == "tool":
             room = most_tokens // min(_RECORD_SHARE, len(passages))
             text, tokens = _fitting(passage.speaker, partial(outcome, passage.said), room, count)
             if tokens <= room:
-                yield Unit(_line(passage.speaker, text), text, place), tokens
+                found.append((Unit(_line(passage.speaker, text), text, place), tokens))
         else:
             for part in parts(passage.said):
+                if of_agent and is_announced(part):
+                    continue
                 line = _line(_label(passage, part), part)
-                yield Unit(line, part, place, weight=weight), count(line + "\n")
+                decides = _OUTCOMES if of_agent and _OUTCOME.search(part) else weight
+                found.append((Unit(line, part, place, weight=decides), count(line + "\n")))
         requests = assisted and passage.role == "user"
         asked_by = passage.speaker if questions(text) or requests else ""
         asked = _question(passage.said, requests=requests) if asked_by else ""
+    # The answer shows them.
+    return [one for one in found if one[0].passage not in repeated]
 
 
 def _records(passages: Sequence[Passage], most_tokens: int, count: CountText) -> Iterator[tuple[Unit, int]]:
@@ -155,11 +181,19 @@ def _answered(passages: Sequence[Passage]) -> set[int]:
     return found
 
 
-def _label(passage: Passage, text: str, question: str = "") -> str:
-    """The speaker, the question that the text answers, and the dates of its relative times."""
+def _label(passage: Passage, text: str, question: str = "", about: str = "") -> str:
+    """The speaker, the question that the text answers with what that is about, and the dates of its relative times."""
     dates = [f"{words} = {date}" for words, date in absolute_dates(text, passage.at).items()]
-    about = "; ".join([*([f"asked “{question}”"] if question else []), *dates])
-    return f"{passage.speaker} ({about})" if about else passage.speaker
+    asked = f"asked “{question}” after “{about}”" if about else f"asked “{question}”"
+    notes = "; ".join([*([asked] if question else []), *dates])
+    return f"{passage.speaker} ({notes})" if notes else passage.speaker
+
+
+def _referent(passages: Sequence[Passage], place: int) -> str:
+    """What the question right before a reply refers to: the reply before it, if that is short."""
+    before = passages[place - 2] if place >= 2 else None
+    said = " ".join(before.said.split()) if before and before.role == "assistant" else ""
+    return said if len(said) <= _LONGEST_QUESTION and not is_idle(said) else ""
 
 
 def _line(speaker: str, text: str) -> str:

@@ -181,6 +181,38 @@ def test_a_short_reply_in_chinese_comes_with_what_was_asked() -> None:
     )
 
 
+def test_an_answer_about_that_one_names_what_was_meant_and_its_question_stands_there_alone() -> None:
+    source = SummarySource.of(
+        "",
+        [
+            user("推荐一个景点吧。"), assistant("推荐您去八达岭长城游玩。"),
+            user("这个景点的地址在哪啊？"), assistant("地址是在北京市延庆县京藏高速58号出口右转。"),
+            user("景点的周边有餐馆吗？"), assistant("周边的餐馆有赛百味。"),
+        ],
+    )  # fmt: skip
+    lines = extract(source, 200, count).splitlines()
+    about = "asked “这个景点的地址在哪啊？” after “推荐您去八达岭长城游玩。”"
+    assert f"assistant ({about}): 地址是在北京市延庆县京藏高速58号出口右转。" in lines
+    assert "assistant (asked “景点的周边有餐馆吗？”): 周边的餐馆有赛百味。" in lines
+    assert lines[0] == "user: 推荐一个景点吧。"
+    assert len(lines) == 4, "the answers show the questions"
+
+
+def test_of_agents_with_tools_outcomes_go_before_plans() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    called = Message("assistant", "", tool_calls=(call,))
+    outcome = "Therefore the trail around the old harbour has the most reviews of all trails."
+    plan = "Experts seek popular harbour trails, compare ratings and count reviews."
+    written = f"Let's begin by searching for the trails.\n\n{plan}\n\n{outcome}\n\n{'Nothing else is known. ' * 40}"
+    source = SummarySource.of(
+        "", [user("Which trail?"), called, Message("tool", "[]", tool_call_id="c1"), assistant(written)]
+    )
+    shown = extract(source, 44, count)
+    assert outcome in shown
+    assert "Let's begin" not in shown
+    assert plan not in shown
+
+
 def test_preferences_and_decisions_go_before_other_messages_of_their_length() -> None:
     said = [
         user("The people in there were all very kind to everybody else."),

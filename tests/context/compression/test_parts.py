@@ -2,7 +2,7 @@
 
 import pytest
 
-from purser.context.compression.parts import is_idle, parts
+from purser.context.compression.parts import is_announced, is_idle, parts
 
 ANSWER = """\
 # Your trip
@@ -49,7 +49,7 @@ def test_each_part_of_a_long_list_begins_with_the_line_that_introduces_it() -> N
     "text",
     [
         "Hello there!", "Thank you so much!", "You're welcome!", "See you tomorrow!", "好的，谢谢您，再见！",
-        "明天见！",
+        "明天见！", "好的，谢谢你了啊。", "我没有其他问题了。",
         "Is there anything else I can help you with?", "Feel free to ask.", "", "ありがとうございます。", "감사합니다!",
     ],
 )  # fmt: skip
@@ -67,3 +67,25 @@ def test_greetings_thanks_and_offers_are_idle(text: str) -> None:
 )  # fmt: skip
 def test_what_says_anything_else_is_not_idle(text: str) -> None:
     assert not is_idle(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Let's begin by performing a web search.",
+        "I will now verify the address.",
+        "I clicked 'Accept'.",
+        "TERMINATE",
+        "To do this, let me search.",
+    ],
+)
+def test_steps_that_an_agent_announces_say_nothing(text: str) -> None:
+    assert is_announced(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I will check out on May 5.", "We'll use Postgres.", "I verified the address.", "Let's meet at the harbour."],
+)
+def test_decisions_numbers_and_outcomes_are_not_announced(text: str) -> None:
+    assert not is_announced(text)

@@ -18,7 +18,7 @@ COMPILE := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras
 export PYTHONDONTWRITEBYTECODE :=
 
 # The frameworks that `client/` has an adapter for: names in client/requirements.
-DOORS := openai-agents pydantic-ai
+DOORS := langchain openai-agents pydantic-ai
 
 .PHONY: demo up first test proof doors check docs format requirements doors-requirements clean
 

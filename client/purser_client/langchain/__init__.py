@@ -1,0 +1,5 @@
+"""Budgets for agents of LangChain and LangGraph: `PurserMiddleware`."""
+
+from purser_client.langchain.middleware import PurserMiddleware
+
+__all__ = ["PurserMiddleware"]

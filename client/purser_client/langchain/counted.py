@@ -1,0 +1,75 @@
+"""What the model reads and writes, in the form that the client counts."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from langchain.agents.middleware import ModelRequest, ModelResponse
+from langchain.agents.structured_output import AutoStrategy, ProviderStrategy, ToolStrategy
+from langchain_core.messages import AIMessage, AIMessageChunk, convert_to_openai_messages
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+
+
+def messages_of(request: ModelRequest[Any]) -> list[Any]:
+    """The system message, and the conversation."""
+    system = [] if request.system_message is None else [request.system_message]
+    return list(convert_to_openai_messages([*system, *request.messages]))
+
+
+def tools_of(request: ModelRequest[Any]) -> list[Any]:
+    """Tools, and the form of the output."""
+    return [*(convert_to_openai_tool(tool) for tool in request.tools), *_forms(request.response_format)]
+
+
+def model_of(request: ModelRequest[Any]) -> str | None:
+    """The name of the model, by which calls are priced."""
+    found = (getattr(request.model, name, None) for name in ("model_name", "model"))
+    return next((name for name in found if isinstance(name, str)), None)
+
+
+def limit_of(request: ModelRequest[Any]) -> int | None:
+    """The most that the reply may have, if the request or its model says."""
+    stated = [request.model_settings.get(name) for name in _LIMITS]
+    stated += [getattr(request.model, name, None) for name in _LIMITS]
+    return next((limit for limit in stated if isinstance(limit, int)), None)
+
+
+def settings_of(request: ModelRequest[Any], max_tokens: int) -> dict[str, Any]:
+    """The settings with another limit of the reply."""
+    named = next((name for name in _LIMITS if name in request.model_settings), _LIMITS[0])
+    return {**request.model_settings, named: max_tokens}
+
+
+def usage_of(response: ModelResponse[Any]) -> dict[str, int] | None:
+    """Usage in the words of the gateway; input of LangChain includes what was read from and written to caches."""
+    replies = [one for one in response.result if isinstance(one, AIMessage)]
+    reported = replies[-1].usage_metadata if replies else None
+    if not reported:
+        return None
+    details: dict[str, Any] = {**reported.get("input_token_details", {})}
+    read, hour = details.get("cache_read") or 0, details.get("ephemeral_1h_input_tokens") or 0
+    written = max(details.get("cache_creation") or 0, hour + (details.get("ephemeral_5m_input_tokens") or 0))
+    return {
+        "input": max(0, reported["input_tokens"] - read - written),
+        "cache_read": read,
+        "cache_write_5m": written - hour,
+        "cache_write_1h": hour,
+        "output": reported["output_tokens"],
+    }
+
+
+def written_in(chunk: AIMessageChunk) -> str:
+    """What a chunk of a reply adds to it."""
+    called = (f"{part['name'] or ''}{part['args'] or ''}" for part in chunk.tool_call_chunks)
+    return "".join((str(chunk.text), *called))
+
+
+def _forms(form: Any) -> Iterator[Any]:
+    match form:
+        case ProviderStrategy():
+            yield form.schema_spec.json_schema
+        case ToolStrategy():
+            yield from (spec.json_schema for spec in form.schema_specs)
+        case AutoStrategy():
+            yield from _forms(ToolStrategy(form.schema))

@@ -1,0 +1,120 @@
+"""What is particular to LangChain: tools, agents that are not awaited, interrupts, and steps that run again."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from doors import HELLO, WORDS, Door, words
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from table import ARRIVED, OUTPUT, PROMPT
+
+from purser_client import BudgetRefused, Purser, PurserError
+from purser_client.langchain import PurserMiddleware
+
+CALL = {"id": "call-1", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
+SAID = {"messages": [("user", HELLO)]}
+THREAD = {"configurable": {"thread_id": "t1"}}
+
+
+@tool
+def weather(city: str) -> str:
+    """The weather of a city."""
+    return f"rain in {city}"
+
+
+async def test_each_turn_of_a_run_with_tools_is_a_call(door: Door, road_of: Callable[..., Any]) -> None:
+    rule = {"match": {"text": HELLO}, "reply": {"tool_calls": [CALL]}}
+    await door.script(rules=[{"reply": {"content": "rain"}}, rule][::-1])
+    agent = road_of().agent(tools=[weather])
+    assert (await agent.ainvoke(SAID))["messages"][-1].content == "rain"
+    served = await door.served()
+    assert len(served) == door.asks == 2
+    await door.is_charged(*(one["charged_tokens"] for one in served))
+
+
+async def test_a_reply_without_usage_is_charged_its_estimate_and_a_stream_what_has_arrived(
+    door: Door, road_of: Callable[..., Any]
+) -> None:
+    await door.script(rules=[{"reply": {"content": "hello"}, "report_usage": False}])
+    await road_of().ask(HELLO)
+    await door.is_charged(PROMPT + OUTPUT)
+    assert [piece async for piece in road_of().stream(HELLO)] == ["hello"]
+    await door.is_charged(PROMPT + OUTPUT, PROMPT + 1)
+
+
+async def test_an_agent_that_is_not_awaited_is_charged_and_refused_alike(
+    door: Door, road_of: Callable[..., Any]
+) -> None:
+    road = road_of()
+    with Purser(count=words) as purser:
+        road.middleware = PurserMiddleware(purser, path=door.path)
+        answer = await asyncio.to_thread(road.agent().invoke, SAID)
+        assert "hello" in answer["messages"][-1].content
+        [served] = await door.served()
+        await door.is_charged(served["charged_tokens"])
+        await door.limit(10)
+        with pytest.raises(BudgetRefused):
+            await asyncio.to_thread(road.agent().invoke, SAID)
+        with pytest.raises(PurserError, match="AsyncPurser"):
+            await road.ask(HELLO)
+    assert len(await door.served()) == 1
+
+
+async def test_a_stream_that_is_not_awaited_and_breaks_off_is_charged_what_has_arrived(
+    door: Door, road_of: Callable[..., Any]
+) -> None:
+    await door.script(
+        rules=[{"reply": {"content": WORDS}, "chunks": 40}], faults=[{"kind": "drop", "after_chunks": ARRIVED}]
+    )
+    road = road_of()
+    with Purser(count=words) as purser:
+        road.middleware = PurserMiddleware(purser, path=door.path)
+
+        def read() -> None:
+            for _ in road.agent().stream(SAID, stream_mode="messages"):
+                pass
+
+        with pytest.raises(Exception, match=r"(?i)closed|incomplete|connection"):
+            await asyncio.to_thread(read)
+    await door.is_charged(PROMPT + ARRIVED)
+
+
+async def test_an_interrupt_asks_a_person_and_the_resumed_run_makes_the_call_once(
+    door: Door, road_of: Callable[..., Any]
+) -> None:
+    await door.limit(10, mode="approval")
+    keys = set()
+
+    async def note(request: httpx.Request) -> None:
+        if request.url.path == "/v1/holds":
+            keys.add(json.loads(request.content)["key"])
+
+    door.purser._http.event_hooks["request"].append(note)
+    agent = road_of(interrupts=True).agent(checkpointer=InMemorySaver())
+    for command in (SAID, Command(resume="not yet decided")):
+        [asked] = (await agent.ainvoke(command, THREAD))["__interrupt__"]
+        assert asked.value["approval_id"]
+    pending = (await door.purser.approvals.list(state="pending")).items
+    assert [one.approval_id for one in pending if one.scope == door.session] == [asked.value["approval_id"]]
+    assert await door.served() == []
+    await door.approve()
+    answer = await agent.ainvoke(Command(resume="decided"), THREAD)
+    assert "hello" in answer["messages"][-1].content
+    assert len(keys) == 1
+    [served] = await door.served()
+    await door.is_charged(served["charged_tokens"])
+
+
+async def test_a_step_that_runs_again_is_a_call_of_its_own(door: Door, road_of: Callable[..., Any]) -> None:
+    await door.script(faults=[{"kind": "drop"}])
+    agent = road_of().agent(checkpointer=InMemorySaver())
+    with pytest.raises(Exception, match=r"(?i)connection"):
+        await agent.ainvoke(SAID, THREAD)
+    assert "hello" in (await agent.ainvoke(None, THREAD))["messages"][-1].content
+    _, served = await door.served()
+    await door.is_charged(PROMPT + OUTPUT, served["charged_tokens"])

@@ -1,0 +1,3 @@
+"""The table, for LangChain. Its retries are those of `ModelRetryMiddleware`."""
+
+from table import *  # noqa: F403

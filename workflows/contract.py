@@ -5,6 +5,7 @@ str, int, bool, StrEnum, datetime and tuples, which every Temporal payload conve
 public API: fields are added with defaults, never renamed.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -14,6 +15,7 @@ START = "@start"
 """Takes the place of a signal's name in the outbox: start the workflow of a task."""
 MAX_JITTER = 0.2
 """Largest share that a workflow adds to a delay at random, so that agents delayed together do not return together."""
+_TOOL_KEY = re.compile(r"tool/[^/]+/([0-9]+)/([0-9]+)")
 
 
 class WorkflowName(StrEnum):
@@ -285,6 +287,12 @@ class ToolCall:
     def key(self) -> str:
         """The key of the hold of a paid call."""
         return f"tool/{self.session_id}/{self.seq}/{self.index}"
+
+    @staticmethod
+    def place(key: str) -> tuple[int, int] | None:
+        """Returns `seq` and `index` of the call whose hold has this key; `None` if it has another form."""
+        found = _TOOL_KEY.fullmatch(key)
+        return (int(found[1]), int(found[2])) if found else None
 
 
 @dataclass(frozen=True)

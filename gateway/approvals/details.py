@@ -51,7 +51,7 @@ class ApprovalDetails:
 async def approval_details(use: Services, caller: Principal, request: ApprovalRequest) -> ApprovalDetails:
     """Reads the details that an approver needs."""
     waiters = request.waiters[:MAX_WAITERS]
-    known = await use.purposes.of(caller.tenant, [waiter.key for waiter in waiters])
+    known = await use.purposes.of(caller.tenant, waiters)
     [budget] = await use.policies.budgets_of(caller.tenant, [request.scope], _task(waiters))
     asks = []
     if request.state is ApprovalState.PENDING:
@@ -71,7 +71,8 @@ async def approval_details(use: Services, caller: Principal, request: ApprovalRe
 async def _asking(use: Services, tenant: str, waiter: Waiter, purpose: Purpose | None) -> PendingAsk:
     path = [Scope.stored(name) for name in waiter.path]
     budgets = await use.policies.budgets_of(tenant, path, waiter.task_id or None)
-    return PendingAsk(waiter.ask, purpose.least if purpose else waiter.ask, tuple(map(as_view, budgets)))
+    least = purpose.least if purpose else None
+    return PendingAsk(waiter.ask, waiter.ask if least is None else least, tuple(map(as_view, budgets)))
 
 
 def _task(waiters: tuple[Waiter, ...]) -> str | None:

@@ -93,6 +93,14 @@ class LastInputView(View):
     """Its first 500 characters at most."""
 
 
+class ToolUseView(View):
+    """The paid tool that a waiting call runs."""
+
+    name: str
+    arguments: str
+    """The first 500 characters, at most, of what the model wrote."""
+
+
 class PurposeView(View):
     """Purpose of a waiting call. Texts are cut to 500 characters, and are empty once the session is deleted."""
 
@@ -105,16 +113,19 @@ class PurposeView(View):
     """Instructions of the agent."""
     last_input: LastInputView | None
     """`null` if the window has nothing newer than the task's input."""
+    tool: ToolUseView | None
+    """`null` for a call of a model."""
 
     @classmethod
     def of(cls, key: str, purpose: Purpose) -> Self:
-        last = purpose.last
+        last, tool = purpose.last, purpose.tool
         return cls(
             key=key,
             session_id=purpose.session_id,
             input=purpose.input,
             instructions=purpose.instructions,
             last_input=last and LastInputView(seq=last.seq, role=last.role, text=last.text),
+            tool=tool and ToolUseView(name=tool.name, arguments=tool.arguments),
         )
 
 

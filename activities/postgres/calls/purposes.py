@@ -1,4 +1,4 @@
-"""The purpose of a model call, in the words of its task, for the approvers who decide about it."""
+"""The purpose of a call of a model or a tool, in the words of its task, for the approvers who decide about it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +6,16 @@ from dataclasses import dataclass
 import asyncpg
 
 from purser.activities.tasks.file import DEFAULT_MAX_TURNS
+from purser.budget.approvals import Waiter
 from purser.budget.gate import Amount
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.reports.finish import AgentProgress
+from purser.context.conversation.messages import Message
 from purser.context.errors import MessageNotFound
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.windows.plans import WindowPlan
+from purser.workflows.contract import ToolCall
 
 _SQL = load("purser.activities.postgres.calls", "purposes.sql")
 MOST = 500
@@ -30,6 +33,15 @@ class LastInput:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolUse:
+    """The tool that a call runs."""
+
+    name: str
+    arguments: str
+    """The beginning of what the model wrote."""
+
+
+@dataclass(frozen=True, slots=True)
 class Purpose:
     """The purpose of a call. Its texts come from the task file and the conversation, cut to `MOST` characters."""
 
@@ -39,9 +51,11 @@ class Purpose:
     instructions: str
     """Instructions of the agent."""
     last: LastInput | None
-    """`None`: the call shows nothing newer than the task's input."""
-    least: Amount
-    """The smallest hold that the call accepts."""
+    """`None`: nothing newer than the task's input was shown to the model."""
+    tool: ToolUse | None
+    """`None` for a call of a model."""
+    least: Amount | None
+    """The smallest hold that the call accepts; `None`: all that it asks for."""
 
 
 class Purposes:
@@ -51,11 +65,14 @@ class Purposes:
         self._pool = pool
         self._conversations = conversations
 
-    async def of(self, tenant: str, keys: Sequence[str]) -> dict[str, Purpose]:
+    async def of(self, tenant: str, waiters: Sequence[Waiter]) -> dict[str, Purpose]:
         """Returns the purposes of calls by the key of their hold. A hold over HTTP belongs to no call and has none."""
+        places = {waiter.key: ToolCall.place(waiter.key) for waiter in waiters}
+        asked = [(one.key, one.task_id, one.agent_id, (places[one.key] or (None,))[0]) for one in waiters]
+        columns = [list(column) for column in zip(*asked, strict=True)] or [[]] * 4
         async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["of"], tenant, list(keys), MOST)
-        return {row["key"]: await self._purpose(tenant, row) for row in rows}
+            rows = await own.fetch(_SQL["of"], tenant, *columns, MOST)
+        return {row["key"]: await self._purpose(tenant, row, places[row["key"]]) for row in rows}
 
     async def progress(self, tenant: str, task_ids: Sequence[str]) -> list[AgentProgress]:
         """Returns the turns of all agents of some tasks."""
@@ -70,21 +87,33 @@ class Purposes:
             for row in rows
         ]
 
-    async def _purpose(self, tenant: str, row: asyncpg.Record) -> Purpose:
+    async def _purpose(self, tenant: str, row: asyncpg.Record, place: tuple[int, int] | None) -> Purpose:
         return Purpose(
             session_id=row["session_id"],
             input=row["input"] or "",
             instructions=row["instructions"] or "",
             last=await self._last(tenant, row["session_id"], WindowPlan.from_json(row["plan"])),
-            least=Amount(row["least_tokens"], row["least_nano"]),
+            tool=await self._tool(tenant, row["session_id"], *place) if place else None,
+            least=None if place else Amount(row["least_tokens"], row["least_nano"]),
         )
 
     async def _last(self, tenant: str, session_id: str, plan: WindowPlan) -> LastInput | None:
         seq = max(plan.seqs)
         if seq == plan.question.seq:
             return None
+        message = await self._message(tenant, session_id, seq)
+        return LastInput(seq, str(message.role), message.text[:MOST]) if message else None
+
+    async def _tool(self, tenant: str, session_id: str, seq: int, index: int) -> ToolUse | None:
+        message = await self._message(tenant, session_id, seq)
+        if message is None:
+            return None
+        function = message.tool_calls[index]["function"]
+        return ToolUse(function["name"], function["arguments"][:MOST])
+
+    async def _message(self, tenant: str, session_id: str, seq: int) -> Message | None:
+        """A message of a session; `None` once it is deleted."""
         try:
-            message = (await self._conversations.read(tenant, session_id, [seq]))[seq].message
+            return (await self._conversations.read(tenant, session_id, [seq]))[seq].message
         except MessageNotFound:
             return None
-        return LastInput(seq, str(message.role), message.text[:MOST])

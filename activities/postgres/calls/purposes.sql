@@ -1,12 +1,14 @@
 -- name: of
--- The purposes of calls. $1 tenant, $2 keys of holds, $3 most characters. The task file is empty once its session is deleted.
-select c.key, c.plan, c.least_tokens, c.least_nano, t.session_id, left(t.body ->> 'input', $3) as input,
-       left(a.value ->> 'instructions', $3) as instructions
-from calls c
-join tasks t using (tenant, task_id)
+-- The purposes of calls. $1 tenant, $2 keys of holds, $3 their tasks, $4 their agents, $5 for calls of tools the reply
+-- that makes them, else null, $6 most characters. The task file is empty once its session is deleted.
+select asked.key, c.plan, c.least_tokens, c.least_nano, t.session_id, left(t.body ->> 'input', $6) as input,
+       left(a.value ->> 'instructions', $6) as instructions
+from unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) asked (key, task_id, agent_id, reply_seq)
+join calls c on c.tenant = $1 and c.task_id = asked.task_id and c.agent_id = asked.agent_id
+            and (c.key = asked.key or c.reply_seq = asked.reply_seq)
+join tasks t on t.tenant = c.tenant and t.task_id = c.task_id
 left join lateral (
-    select one.value from jsonb_array_elements(t.body -> 'agents') one where one.value ->> 'id' = c.agent_id limit 1) a on true
-where c.tenant = $1 and c.key = any ($2);
+    select one.value from jsonb_array_elements(t.body -> 'agents') one where one.value ->> 'id' = c.agent_id limit 1) a on true;
 -- name: progress
 -- The agents of tasks: whether they ended, the turns that they have left, and what each answered turn cost. An agent
 -- without tools answers in one turn.

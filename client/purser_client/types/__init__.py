@@ -16,6 +16,7 @@ from purser_client.types.approvals import (
     PurposeView,
     RelatedView,
     ScopeFiguresView,
+    ToolUseView,
     WaiterView,
     WholeApprovalView,
 )
@@ -270,6 +271,7 @@ __all__ = [
     "ToolResultView",
     "ToolSafety",
     "ToolSafetyBody",
+    "ToolUseView",
     "UnitView",
     "UnpinnedView",
     "UsageLineView",

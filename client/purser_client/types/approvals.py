@@ -187,6 +187,14 @@ class LastInputView(Answer):
     """Its first 500 characters at most."""
 
 
+class ToolUseView(Answer):
+    """The paid tool that a waiting call runs."""
+
+    name: str
+    arguments: str
+    """The first 500 characters, at most, of what the model wrote."""
+
+
 class PurposeView(Answer):
     """Purpose of a waiting call. Texts are cut to 500 characters, and are empty once the session is deleted."""
 
@@ -199,6 +207,8 @@ class PurposeView(Answer):
     """Instructions of the agent."""
     last_input: LastInputView | None
     """`null` if the window has nothing newer than the task's input."""
+    tool: ToolUseView | None
+    """`null` for a call of a model."""
 
 
 class RelatedView(Answer):

@@ -211,11 +211,12 @@ def _print(request: dict[str, Any]) -> None:
 
 def _print_purpose(purpose: dict[str, Any]) -> None:
     """Print what a call is for. The texts come from others, so they are printed without markup, one line each."""
-    last = purpose["last_input"]
+    last, tool = purpose["last_input"], purpose["tool"]
     texts = {
         "task": purpose["input"],
         "agent": purpose["instructions"],
         "last input": f"{last['role']}: {last['text']}" if last else "",
+        "paid tool": f"{tool['name']} {tool['arguments']}" if tool else "",
     }
     for name, text in texts.items():
         if text:

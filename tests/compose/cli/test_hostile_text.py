@@ -45,7 +45,8 @@ def test_a_note_and_names_cannot_steer_the_terminal(capsys: pytest.CaptureFixtur
     decision = {"decision": "approve", "approver": HOSTILE, "at": "now", "note": HOSTILE, "ticket_url": HOSTILE}
     waiter = {"task_id": HOSTILE, "agent_id": "a", "submitter": HOSTILE, "tokens": 1, "since": "now"}
     last_input = {"role": HOSTILE, "text": HOSTILE}
-    purpose = {"input": HOSTILE, "instructions": HOSTILE, "last_input": last_input}
+    tool = {"name": HOSTILE, "arguments": HOSTILE}
+    purpose = {"input": HOSTILE, "instructions": HOSTILE, "last_input": last_input, "tool": tool}
     effect = {
         "grant_tokens": 1, "grant_nano_usd": 1, "admitted": 1, "asking": 0, "waiting": 0, "refused": 0,
         "ratio": 1.0, "delay_ms": 1, "slowed_by": HOSTILE,
@@ -61,7 +62,7 @@ def test_a_note_and_names_cannot_steer_the_terminal(capsys: pytest.CaptureFixtur
     )  # fmt: skip
     shown = capsys.readouterr().out
     assert not OBEYED & set(shown)
-    assert shown.count("gone") == 12
+    assert shown.count("gone") == 14
 
 
 def test_a_problem_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

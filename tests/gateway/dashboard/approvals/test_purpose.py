@@ -1,5 +1,6 @@
 """The purpose of an approval and its effects, as shown before the decision."""
 
+import json
 from typing import Any
 
 from playwright.async_api import expect
@@ -9,6 +10,7 @@ from tests.gateway.dashboard.approvals.test_page import grants
 from tests.gateway.dashboard.conftest import Tenant
 from tests.gateway.dashboard.test_narrow import PHONE
 from tests.support.servers.browser import check_accessibility, in_both_themes
+from tests.support.world import calls
 
 HOSTILE = "<img src=x onerror=alert(1)> Reconcile the invoices."
 
@@ -51,10 +53,30 @@ async def test_request_shows_task_agent_and_last_input_as_text(tenant: Tenant) -
     assert purpose_view["input"] == "Find duplicates in the invoices of March."
     assert purpose_view["instructions"] == HOSTILE
     assert "Three duplicates." in purpose_view["last_input"]["text"]
+    assert purpose_view["tool"] is None
     await in_both_themes(page, "approval-purpose")
     phone = await tenant.page(role=Role.APPROVER, name="bert", size=PHONE)
     await expect(phone.locator(".purpose")).to_be_visible()
     await in_both_themes(phone, "approval-purpose-phone")
+
+
+async def test_request_of_a_paid_tool_shows_the_tool_beside_task_and_agent(tenant: Tenant) -> None:
+    await tenant.budget("tool:search", limit_nano_usd=1, mode="approval")
+    declared = {"name": "search", "description": "Finds.", "parameters": {}, "activity": "tool_s", "price_usd": "0.01"}
+    agent = tenant.agent("a", calls("search", query=HOSTILE), "Done.", instructions="Look it up.", tools=[declared])
+    task_id = await tenant.submit(agent, input="Who wrote this?")
+    await tenant.until_task(task_id, "waiting_approval")
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    purpose = page.locator(".purpose")
+    for text in ("Who wrote this?", "Look it up.", "Runs the paid tool", HOSTILE):
+        await expect(purpose).to_contain_text(text)
+    await expect(page.locator(".purpose img")).to_have_count(0)
+    answer = await shown(tenant)
+    [purpose_view] = answer["purposes"]
+    assert purpose_view["key"] == answer["waiters"][0]["key"]
+    assert purpose_view["tool"] == {"name": "search", "arguments": json.dumps({"query": HOSTILE})}
+    effect = answer["effects"]["shortage"]
+    assert (effect["grant_nano_usd"], effect["admitted"]) == (9_999_999, 1)
 
 
 async def test_default_amount_lets_the_call_continue_without_delay(tenant: Tenant) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,9 @@ async def test_whatever_is_named_is_served_and_whatever_is_served_is_explained(r
 # --- an alert reaches its receiver -----------------------------------------------------------------------------------
 
 
-async def test_a_budget_past_95_percent_sends_an_alert_and_recovers(running: Running, tmp_path: Path) -> None:
+async def test_alerts_of_a_full_budget_and_of_a_worker_that_ended_reach_their_receiver(
+    running: Running, tmp_path: Path
+) -> None:
     prometheus, alertmanager = program("prometheus"), program("prometheus-alertmanager")
     pager, port, own = Pager(), free_port(), free_port()
     with (
@@ -125,9 +128,13 @@ async def test_a_budget_past_95_percent_sends_an_alert_and_recovers(running: Run
             assert alert["annotations"]["runbook_url"].endswith("/docs/operations/runbooks#purserbudgetabove95")
             await client.put("/v1/budgets/session:s1", json={"limit_tokens": 10_000})
             await _received(pager, "PurserBudgetAbove95", "resolved")
-    assert not pager.alerts("PurserDown")
-    assert not pager.alerts("PurserWorkersGone")
-    assert not pager.alerts("PurserMetricsMissing")
+        assert not pager.alerts("PurserDown")
+        assert not pager.alerts("PurserWorkersGone")
+        assert not pager.alerts("PurserMetricsMissing")
+        await asyncio.to_thread(running.processes["worker"].end, signal.SIGTERM)
+        down = await _received(pager, "PurserDown", "firing")
+        assert down["labels"]["job"] == "purser-worker"
+        await _received(pager, "PurserWorkersGone", "firing")
 
 
 async def _received(pager: Pager, name: str, status: str) -> dict[str, Any]:

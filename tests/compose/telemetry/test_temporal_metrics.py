@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from temporalio import activity, workflow
@@ -16,9 +17,12 @@ from purser.compose.settings import Settings
 from purser.compose.telemetry.temporal_metrics import TemporalMetrics
 from purser.compose.temporal import connect
 from tests.support.runs.temporal_families import TEMPORAL
+from tests.support.servers.alerts import Scrapes
 from tests.support.servers.metrics import Scrape
 
 ONCE = RetryPolicy(maximum_attempts=1)
+LATE_S = 1.5
+"""How long nobody polls: longer than a task may wait for a worker."""
 
 
 @activity.defn
@@ -117,16 +121,22 @@ async def _until(measured: TemporalMetrics, *parts: str) -> str:
             await asyncio.sleep(0.2)
 
 
-async def test_failures_have_the_names_that_rules_ask_for(scene: tuple[FailureScenario, TemporalMetrics]) -> None:
+async def test_failures_have_the_names_that_rules_ask_for_and_set_them_off(
+    scene: tuple[FailureScenario, TemporalMetrics], tmp_path: Path
+) -> None:
     made, measured = scene
+    scrapes = Scrapes()
     async with made.worker(Before):
         changed = await made.start("Changed")
         async with asyncio.timeout(60):
             while "timer_fired_event_attributes" not in await _events(changed):
                 await asyncio.sleep(0.1)
+        scrapes.take(await measured.text(), minutes=11)
+    quiet = scrapes.minute
+    await changed.signal("wake")
+    await made.start("Failing")
+    await asyncio.sleep(LATE_S)
     async with made.worker(After):
-        await changed.signal("wake")
-        await made.start("Failing")
         failed = "temporal_workflow_task_execution_failed_total"
         await _until(measured, failed, 'failure_reason="NonDeterminismError"')
         await _until(measured, failed, 'failure_reason="PayloadsTooLarge"')
@@ -134,8 +144,16 @@ async def test_failures_have_the_names_that_rules_ask_for(scene: tuple[FailureSc
         orphaned = 'operation="RespondActivityTaskCompleted"', 'status_code="NOT_FOUND"'
         text = await _until(measured, "temporal_request_failure_total", *orphaned)
         assert 'temporal_num_pollers{namespace="default",poller_type="workflow_task"' in text
+        scrapes.take(text.encode())
     series = Scrape.of(text).series
     assert {name: series.get(name) for name in TEMPORAL} == TEMPORAL
+    first = scrapes.minute
+    scrapes.check(tmp_path, "PurserAttemptOrphaned", firing=[first], silent=[quiet])
+    scrapes.again(6)
+    for alert in ("PurserNonDeterminism", "PurserPayloadsTooLarge", "PurserWorkersBehind"):
+        scrapes.check(tmp_path, alert, firing=[scrapes.minute], silent=[quiet])
+    scrapes.take(await measured.text(), minutes=2)
+    scrapes.check(tmp_path, "PurserWorkersGone", firing=[scrapes.minute], silent=[quiet, first])
 
 
 async def test_durations_are_seconds_and_totals_say_so(scene: tuple[FailureScenario, TemporalMetrics]) -> None:

@@ -23,7 +23,7 @@ from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
 from tests.support.actors import TESTER
 from tests.support.servers.clients import plain_client
-from tests.support.servers.purser import Purser
+from tests.support.servers.purser import Purser, Started
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "compose" / "deploy"
@@ -39,6 +39,7 @@ class Running:
     admin_key: str
     ports: Mapping[str, int]
     """Port of `/metrics` by process."""
+    processes: Mapping[str, Started]
 
     async def scrape(self) -> list[str]:
         """Returns the metrics of both processes."""
@@ -72,11 +73,11 @@ async def running_processes(
         gateway_port="0",
         **settings,
     )
-    started = [await asyncio.to_thread(purser.start, part) for part in ports]
+    started = {part: await asyncio.to_thread(purser.start, part) for part in ports}
     try:
-        yield Running(started[0].ready["gateway"], key, ports)
+        yield Running(started["gateway"].ready["gateway"], key, ports, started)
     finally:
-        for one in started:
+        for one in started.values():
             await asyncio.to_thread(one.end, signal.SIGTERM)
 
 

@@ -1,0 +1,54 @@
+"""Faults of the ledger and of receivers: their real metrics set off the alert of their runbook, while they last."""
+
+import asyncio
+from pathlib import Path
+
+import httpx
+
+from purser.budget.postgres.connections.pools import Pool
+from tests.gateway.conftest import RunningGateway
+from tests.gateway.metrics.test_ledger import metrics
+from tests.support.ledger import Books
+from tests.support.servers.alerts import Scrapes
+from tests.support.servers.webhooks import Receiver, make, settled, task
+
+
+async def test_balances_that_were_changed_without_an_entry(pool: Pool, tmp_path: Path) -> None:
+    ledger, scrapes = metrics(Books.on(pool)), Scrapes()
+    await Books.on(pool).spend("k1", 100)
+    for change in (0, 1, -1):
+        await pool.execute("update balances set spent_tokens = spent_tokens + $1", change)
+        scrapes.take(await ledger.text(), minutes=2)
+    scrapes.check(tmp_path, "PurserLedgerDrift", firing=[2, 3], silent=[0, 1, 4, 5])
+
+
+async def test_a_webhook_whose_receiver_is_gone_until_it_is_enabled_again(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver, tmp_path: Path
+) -> None:
+    ledger, scrapes = metrics(Books.on(gateway.pool)), Scrapes()
+    hook = await make(admin, receiver.url, "task")
+    address = f"/v1/webhooks/{hook['webhook_id']}"
+    scrapes.take(await ledger.text(), minutes=2)
+    receiver.statuses = [410]
+    await task(gateway.pool, "failed")
+    await settled(admin, hook)
+    async with asyncio.timeout(30):
+        while (await admin.get(address)).json()["enabled"]:
+            await asyncio.sleep(0.02)
+    scrapes.take(await ledger.text(), minutes=7)
+    await admin.patch(address, json={"enabled": True})
+    scrapes.take(await ledger.text(), minutes=2)
+    scrapes.check(tmp_path, "PurserWebhooksFailing", firing=[8], silent=[1, 6, 9, 10])
+
+
+async def test_a_policy_that_is_only_tried_and_would_refuse(pool: Pool, tmp_path: Path) -> None:
+    books, scrapes = Books.on(pool), Scrapes()
+    ledger = metrics(books)
+    await books.budget("session:s1", limit_tokens=100, mode="hard", shadow=True)
+    for minute in range(7):
+        scrapes.take(await ledger.text())
+        await books.hold(f"k{minute}", 101)
+    assert scrapes.shown('purser_shadow_calls_total{kind="session",outcome="refuse"}') == 6
+    last = scrapes.minute
+    scrapes.rest(70)
+    scrapes.check(tmp_path, "PurserShadowRefusing", firing=[last], silent=[4, scrapes.minute])

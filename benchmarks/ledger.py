@@ -1,19 +1,19 @@
 """Hold and settle pairs per second on one shared session, durable, and the latency of a hold among concurrent callers.
 
 It starts its own Postgres, measures, and audits the ledger after every run: figures of a ledger that does not add up
-are worthless. Unbatched means that every caller has its own ledger object, so that no requests share a batch. Beside
-plain pairs it measures calls with a label and three more periods on the session, in rounds that alternate with plain
-ones, and calls of which one in ten is refused, which counts as a pair, and one in ten uses more than it holds.
-Processor time is that of this process and of Postgres' backends: on a busy machine it tells more than durations do.
+are worthless. Unbatched means that every caller has its own ledger object, so that no requests share a batch. Plain
+pairs of one caller take turns with pairs that carry a label and three more periods on the session, and with pairs whose
+labels have no policy. Other runs have one refused call in ten, which counts as a pair, and one in ten that uses more
+than it holds. Processor time is that of this process and of Postgres' backends: on a busy machine it tells more than
+durations do.
 """
 
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path as FilePath
-from statistics import median
 
 import psutil
 
@@ -39,16 +39,25 @@ TEAM = Scope(Kind.TAG, "team=bench")
 UNBATCHED = (1, 8, 32)
 BATCHED = (50, 200)
 SECONDS = 5.0
-ROUNDS = 5
-"""Rounds of each load that alternate."""
+ROUNDS = 10
+"""Rounds in which loads that are compared take turns."""
+WARM_S = 0.5
+"""Duration of a first round that does not count: Postgres plans its statements in it."""
 
 
 class Load(StrEnum):
     """What the callers do."""
 
     PLAIN = "plain"
+    UNLIMITED = "labels without a policy"
     LIMITS = "a label and three periods"
     MIXED = "10 % refused, 10 % overrun"
+
+
+LABELS = {
+    Load.UNLIMITED: (Scope(Kind.TAG, "team=free"), Scope(Kind.TAG, "project=free")),
+    Load.LIMITS: (TEAM,),
+}
 
 
 @dataclass(frozen=True)
@@ -68,41 +77,81 @@ class Run:
     gate_passed: bool
 
 
+@dataclass
+class _Work:
+    """What the callers of one load have done in the rounds that count."""
+
+    load: Load
+    session: str
+    took: list[float] = field(default_factory=list)
+    """Durations of their asks."""
+    elapsed_s: float = 0
+    busy_s: float = 0
+    used: int = 0
+    """Tokens, those of the first round included."""
+
+
 async def measure(
-    dsn: str, callers: int, seconds: float, *, batched: bool, connections: int, load: Load = Load.PLAIN
-) -> Run:
-    """Runs `callers` loops of hold and settle on one new session for `seconds`, then audits."""
-    session = f"s{callers}-{'batched' if batched else 'alone'}-{time.time_ns()}"
+    dsn: str,
+    callers: int,
+    seconds: float,
+    *,
+    batched: bool,
+    connections: int,
+    loads: Sequence[Load] = (Load.PLAIN,),
+    rounds: int = 1,
+) -> list[Run]:
+    """Runs `callers` loops of hold and settle on one new session a load, then audits.
+
+    Args:
+        dsn: a migrated database.
+        callers: number of loops.
+        seconds: duration of each load.
+        batched: whether the callers share a ledger object.
+        connections: to Postgres.
+        loads: what the callers do; several take turns, so that whatever else the machine does slows all of them.
+        rounds: number of turns of each.
+    """
     settings = LedgerSettings()
     async with await create_pool(dsn, size=connections) as pool:
-        limited = [Scope(Kind.SESSION, session)]
-        if load is Load.LIMITS:
-            limited += [TEAM, *(Scope.parse(f"session:{session}@{period}") for period in ("hour", "day", "5h"))]
-        for scope in limited:
-            await _limit(pool, scope, 10**12)
-        await _limit(pool, Scope(Kind.SESSION, f"{session}-full"), 1)
         shared = Ledger(pool, settings)
         ledgers = [shared if batched else Ledger(pool, settings) for _ in range(callers)]
-        before = await _processor_times(pool)
-        begun = time.perf_counter()
-        deadline = begun + seconds
-        loops = [_caller(ledger, session, number, deadline, load) for number, ledger in enumerate(ledgers)]
-        done = await asyncio.gather(*loops)
-        took = [duration for durations, _ in done for duration in durations]
-        elapsed = time.perf_counter() - begun
-        busy = sum(one - before.get(process, 0) for process, one in (await _processor_times(pool)).items())
-        return Run(
-            load=load,
-            callers=callers,
-            batched=batched,
-            connections=connections,
-            pairs=len(took),
-            pairs_per_second=round(len(took) / elapsed, 1),
-            hold_p50_ms=percentile_ms(took, 0.50),
-            hold_p99_ms=percentile_ms(took, 0.99),
-            cpu_us=round(busy / len(took) * 1_000_000),
-            gate_passed=await _gate(pool, session, sum(used for _, used in done)),
-        )
+        works = [_Work(load, f"s{callers}-{load.name.lower()}-{time.time_ns()}") for load in loads]
+        for work in works:
+            await _set_limits(pool, work)
+        for turn in range(rounds + 1):
+            for work in works:
+                await _round(pool, ledgers, work, turn, seconds / rounds if turn else WARM_S)
+        clean = (await audit(pool)).ok
+        return [
+            Run(
+                load=work.load,
+                callers=callers,
+                batched=batched,
+                connections=connections,
+                pairs=len(work.took),
+                pairs_per_second=round(len(work.took) / work.elapsed_s, 1),
+                hold_p50_ms=percentile_ms(work.took, 0.50),
+                hold_p99_ms=percentile_ms(work.took, 0.99),
+                cpu_us=round(work.busy_s / len(work.took) * 1_000_000),
+                gate_passed=clean and await _is_exact(pool, work),
+            )
+            for work in works
+        ]
+
+
+async def _round(pool: Pool, ledgers: Sequence[Ledger], work: _Work, turn: int, seconds: float) -> None:
+    before = await _processor_times(pool)
+    begun = time.perf_counter()
+    loops = [
+        _caller(ledger, work, f"{turn}-{number}", number, begun + seconds) for number, ledger in enumerate(ledgers)
+    ]
+    done = await asyncio.gather(*loops)
+    work.used += sum(used for _, used in done)
+    if turn:
+        work.elapsed_s += time.perf_counter() - begun
+        work.took += [duration for durations, _ in done for duration in durations]
+        work.busy_s += sum(one - before.get(process, 0) for process, one in (await _processor_times(pool)).items())
 
 
 async def _processor_times(pool: Pool) -> dict[int, float]:
@@ -112,23 +161,32 @@ async def _processor_times(pool: Pool) -> dict[int, float]:
     return {process.pid: processor_s(process) for process in processes}
 
 
+async def _set_limits(pool: Pool, work: _Work) -> None:
+    limited = [Scope(Kind.SESSION, work.session)]
+    if work.load is Load.LIMITS:
+        limited += [TEAM, *(Scope.parse(f"session:{work.session}@{period}") for period in ("hour", "day", "5h"))]
+    for scope in limited:
+        await _limit(pool, scope, 10**12)
+    await _limit(pool, Scope(Kind.SESSION, f"{work.session}-full"), 1)
+
+
 async def _limit(pool: Pool, scope: Scope, tokens: int) -> None:
     limit = PolicyPatch(limit_tokens=tokens, mode=Mode.HARD)
     await Policies(pool, LedgerSettings()).set(TENANT, scope, limit, by=Actor("bench", None))
 
 
-async def _caller(ledger: Ledger, session: str, number: int, deadline: float, load: Load) -> tuple[list[float], int]:
+async def _caller(ledger: Ledger, work: _Work, name: str, number: int, deadline: float) -> tuple[list[float], int]:
     """The durations of its asks, and the tokens that it used."""
     path, full = (
-        Path.parse([f"session:{name}", f"task:{session}", f"agent:{session}/a"])
-        for name in (session, f"{session}-full")
+        Path.parse([f"session:{session}", f"task:{work.session}", f"agent:{work.session}/a"])
+        for session in (work.session, f"{work.session}-full")
     )
-    labels = (TEAM,) if load is Load.LIMITS else ()
     took: list[float] = []
     total = 0
     while (begun := time.perf_counter()) < deadline:
-        turn = (number + len(took)) % 10 if load is Load.MIXED else 1
-        request = HoldRequest(f"{session}/{number}/{len(took)}", full if turn == 0 else path, ASK, labels=labels)
+        turn = (number + len(took)) % 10 if work.load is Load.MIXED else 1
+        key = f"{work.session}/{name}/{len(took)}"
+        request = HoldRequest(key, full if turn == 0 else path, ASK, labels=LABELS.get(work.load, ()))
         answer = await ledger.hold(TENANT, request)
         took.append(time.perf_counter() - begun)
         if turn == 0:
@@ -141,9 +199,9 @@ async def _caller(ledger: Ledger, session: str, number: int, deadline: float, lo
     return took, total
 
 
-async def _gate(pool: Pool, session: str, used: int) -> bool:
-    budget = await Policies(pool, LedgerSettings()).budget(TENANT, Scope(Kind.SESSION, session))
-    return (await audit(pool)).ok and budget.spent.tokens == used and budget.held == Amount()
+async def _is_exact(pool: Pool, work: _Work) -> bool:
+    budget = await Policies(pool, LedgerSettings()).budget(TENANT, Scope(Kind.SESSION, work.session))
+    return budget.spent.tokens == work.used and budget.held == Amount()
 
 
 def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
@@ -157,9 +215,13 @@ def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
     plain = [run for run in runs if run.load == Load.PLAIN]
     best = max(run.pairs_per_second for run in plain if not run.batched)
     gain = round(plain[-1].pairs_per_second / best, 1)
-    limits = {
-        figure: round(_middle(runs, Load.LIMITS, figure) / _middle(runs, Load.PLAIN, figure), 2)
-        for figure in ("hold_p50_ms", "cpu_us")
+    compared = {run.load: run for run in runs if run.callers == 1}
+    times = {
+        load: {
+            figure: round(getattr(compared[load], figure) / getattr(compared[Load.PLAIN], figure), 2)
+            for figure in ("hold_p50_ms", "cpu_us")
+        }
+        for load in (Load.UNLIMITED, Load.LIMITS)
     }
     columns = [field.name.replace("_", " ") for field in fields(Run)]
     return Outcome(
@@ -167,30 +229,27 @@ def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
         results={
             "runs": [asdict(run) for run in runs],
             "batched_over_best_unbatched": gain,
-            "limits_over_plain": limits,
+            "times_plain": times,
         },
         settings={"seconds": seconds, "scopes": 3, "rounds": ROUNDS},
         tables=[
             Table(f"hold + settle, batched {gain} times the best unbatched", columns, [astuple(run) for run in runs]),
-            Table("A label and three periods, times plain, one caller", ["figure", "times"], list(limits.items())),
+            Table(
+                "Times plain, one caller",
+                ["load", "hold p50", "cpu"],
+                [(load, *(f"{one:.2f}" for one in figures.values())) for load, figures in times.items()],
+            ),
         ],
     )
 
 
-def _middle(runs: Sequence[Run], load: Load, figure: str) -> float:
-    """The median of a figure over the rounds of a load with one caller."""
-    return median(float(getattr(run, figure)) for run in runs if run.load == load and run.callers == 1)
-
-
 async def _runs(seconds: float) -> list[Run]:
     async with temporary_postgres() as dsn:
-        rounds = [(load, 1) for _ in range(ROUNDS) for load in (Load.PLAIN, Load.LIMITS)]
-        alone = rounds + [(Load.PLAIN, callers) for callers in UNBATCHED if callers > 1]
-        runs = [
-            await measure(dsn, callers, seconds, batched=False, connections=callers, load=load)
-            for load, callers in alone
-        ]
-        together = [(load, callers) for callers in BATCHED for load in (Load.MIXED, Load.PLAIN)]
-        return runs + [
-            await measure(dsn, callers, seconds, batched=True, connections=8, load=load) for load, callers in together
-        ]
+        compared = (Load.PLAIN, Load.UNLIMITED, Load.LIMITS)
+        runs = await measure(dsn, 1, seconds, batched=False, connections=1, loads=compared, rounds=ROUNDS)
+        for callers in UNBATCHED[1:]:
+            runs += await measure(dsn, callers, seconds, batched=False, connections=callers)
+        for callers in BATCHED:
+            for load in (Load.MIXED, Load.PLAIN):
+                runs += await measure(dsn, callers, seconds, batched=True, connections=8, loads=(load,))
+        return runs

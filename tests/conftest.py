@@ -57,6 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keeps the run out of pytest's common folder: each new run there closes it to other users, and as root the
     embedded Postgres is one."""
     draw_seed()
+    gc.disable()  # until everything is imported
     if config.option.basetemp is None and not hasattr(config, "workerinput"):
         config.option.basetemp = config.stash[_BASE] = tempfile.mkdtemp(prefix="purser-tests-")
 
@@ -70,6 +71,7 @@ def pytest_collection_finish() -> None:
     """Takes what was imported out of the collector's sight: it would look at all of it again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

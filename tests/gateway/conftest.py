@@ -4,13 +4,14 @@ One gateway serves all tests of a worker, on a database that is empty when a tes
 database of its own where it asks for `own_gateway`, `settings`, `dsn` or `pool`, or where its file or class overrides
 `settings`. It needs them if it changes the schema, counts metrics, takes something away, or holds tokens on a session
 of a user whose name other tests use as well: a gateway remembers whose a session is.
+Tests of the proxy share another one, which leads to their provider.
 """
 
 import asyncio
 import socket
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -66,13 +67,20 @@ class RunningGateway:
         return {row[0]: row[1] for row in await self.pool.fetch(counts)}
 
 
-@pytest.fixture(scope="session")
-def hook_port() -> Iterator[int]:
-    """Of the one address that webhooks may be sent to; bound for the whole run, so that no other process gets it."""
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """A port for servers that come and go: it is bound until the end of the block, so that no other process gets it."""
     with socket.socket() as reserved:
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         reserved.bind((LOOPBACK, 0))
         yield reserved.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def hook_port() -> Iterator[int]:
+    """Of the one address that webhooks may be sent to."""
+    with reserved_port() as port:
+        yield port
 
 
 @pytest.fixture(scope="session")
@@ -127,16 +135,23 @@ async def own_gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
         yield running
 
 
+@contextmanager
+def serving(plain: Settings, dsn: str) -> Iterator[Settings]:
+    """A gateway of many tests, until the end of the block. It runs in a thread, because each test has an event loop of
+    its own."""
+    # Tests guess keys and ask every endpoint without one, from one address.
+    without_limits = plain.model_copy(update={"sign_in_failures_per_min": 0, "open_requests_per_s": 0})
+    settings = on(without_limits, dsn, f"gateway-{uuid.uuid4()}")
+    with in_thread(lambda stop, ready: run_gateway(settings, stop, ready)):
+        yield settings
+
+
 @pytest.fixture(scope="session")
 def common_settings(
     plain_settings: Settings, postgres_server: str, template: str, worker_id: str
 ) -> Iterator[Settings]:
-    """Settings of the gateway of all tests. It runs in a thread, because each test has an event loop of its own."""
-    dsn = asyncio.run(create(postgres_server, f"gateway_{worker_id}", template))
-    # Tests guess keys and ask every endpoint without one, from one address.
-    plain = plain_settings.model_copy(update={"sign_in_failures_per_min": 0, "open_requests_per_s": 0})
-    settings = on(plain, dsn, f"gateway-{uuid.uuid4()}")
-    with in_thread(lambda stop, ready: run_gateway(settings, stop, ready)):
+    """Settings of the gateway of all tests."""
+    with serving(plain_settings, asyncio.run(create(postgres_server, f"gateway_{worker_id}", template))) as settings:
         yield settings
 
 

@@ -1,8 +1,8 @@
 """A gateway whose proxy leads to a provider on loopback, and clients of OpenAI's library."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,31 +12,51 @@ from openai.types.chat import ChatCompletionMessageParam
 
 from purser.compose.demo.provider import Provider, serve_provider
 from purser.compose.settings import Settings
+from purser.compose.stack.ports import LOOPBACK
 from purser.gateway.access.roles import Role
-from tests.gateway.conftest import RunningGateway, on, running_gateway
+from tests.gateway.conftest import RunningGateway, on, reserved_port, running_gateway, serving
+from tests.support.databases import create
 from tests.support.servers.clients import plain_client
 
 PRICES = '{"gpt-4o": {"input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06, "max_output_tokens": 4096}}'
 HELLO: list[ChatCompletionMessageParam] = [{"role": "user", "content": "hello there"}]
 
 
+@pytest.fixture(scope="session")
+def provider_port() -> Iterator[int]:
+    """Of the one provider that requests may name."""
+    with reserved_port() as port:
+        yield port
+
+
 @pytest.fixture
-async def provider(tmp_path: Path) -> AsyncIterator[Provider]:
-    async with serve_provider() as running:
+async def provider(provider_port: int) -> AsyncIterator[Provider]:
+    async with serve_provider(port=provider_port) as running:
         yield running
 
 
-@pytest.fixture
-def settings(plain_settings: Settings, dsn: str, task_queue: str, provider: Provider, tmp_path: Path) -> Settings:
-    prices = tmp_path / "prices.json"
+@pytest.fixture(scope="session")
+def proxy_settings(plain_settings: Settings, provider_port: int, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Settings of every gateway of these tests, without a database and ports."""
+    prices = tmp_path_factory.mktemp("prices") / "prices.json"
     prices.write_text(PRICES)
-    more = {"allowed_api_bases": (provider.address,), "price_file": prices}
-    return on(plain_settings, dsn, task_queue).model_copy(update=more)
+    more = {"allowed_api_bases": (f"http://{LOOPBACK}:{provider_port}",), "price_file": prices}
+    return plain_settings.model_copy(update=more)
+
+
+@pytest.fixture(scope="session")
+def common_settings(
+    proxy_settings: Settings, postgres_server: str, template: str, worker_id: str
+) -> Iterator[Settings]:
+    """Settings of the gateway of all these tests."""
+    with serving(proxy_settings, asyncio.run(create(postgres_server, f"proxy_{worker_id}", template))) as settings:
+        yield settings
 
 
 @pytest.fixture
-async def gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
-    async with running_gateway(settings) as running:
+async def own_gateway(proxy_settings: Settings, dsn: str, task_queue: str) -> AsyncIterator[RunningGateway]:
+    """A gateway of the test's own, which has counted nothing."""
+    async with running_gateway(on(proxy_settings, dsn, task_queue)) as running:
         yield running
 
 

@@ -27,6 +27,7 @@ async def test_a_call_below_the_first_step_is_sent_as_it_is(proxy: Proxy) -> Non
     assert reply.model == "gpt-4o"
 
 
+@pytest.mark.usefixtures("own_gateway")  # which counts its steps
 async def test_a_call_takes_the_cheaper_model_and_less_output_and_says_so(proxy: Proxy) -> None:
     admin = await proxy.limited(limit_tokens=1_000, ladder=LADDER)
     headers, reply = await called(proxy, 900)

@@ -7,6 +7,7 @@ to the tenant and these sessions.
 import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 
 import asyncpg
 import numpy as np
@@ -28,6 +29,8 @@ PATIENCE_S = 10.0
 """Seconds that a search first indexes new messages; after that, it reports how many are missing."""
 MOST_POSTINGS = 100_000
 """Postings that one search reads; beyond that, common terms are left out."""
+INLINE_TURNS = 50_000
+"""Turns, counted once for each posted term, that are ranked in the event loop, which takes about two milliseconds."""
 MOST_CHARACTERS = 4_000
 """Characters of a query that are used."""
 END = 2**53 - 1
@@ -158,7 +161,9 @@ class Memory:
             rows = await own.fetch(_SQL["words"], tenant, sessions, session_id, before, question.wanted, MOST_POSTINGS)
         threads = [row for row in rows if row["term"] is None]
         held = [row for row in rows if row["term"] is not None]
-        hits = await asyncio.to_thread(_ranked, question, threads, held, seqs, limit)
+        ranked = partial(_ranked, question, threads, held, seqs, limit)
+        is_short = len(held) * sum(len(row["flags"]) for row in threads) <= INLINE_TURNS
+        hits = ranked() if is_short else await asyncio.to_thread(ranked)
         blocks, within = [hit.place // BLOCK for hit in hits], [hit.place % BLOCK for hit in hits]
         of = [_thread(threads[hit.thread]) for hit in hits]
         columns = [session for session, _ in of], [thread for _, thread in of], blocks, within

@@ -233,17 +233,14 @@ class SessionWindows:
     async def _retrieved(self, frame: _Frame, found: Cut) -> Message | None:
         """The message with what memory finds for the newest user message, without what the window already shows."""
         verbatim, model = found.verbatim, frame.builder.model
+        # Not the question alone: nearly all of these are shown beside what memory finds, and statements take long.
+        await self._read(frame, [ref.seq for ref in verbatim])
         newest = [ref.seq for ref in verbatim if ref.role == "user"][-1:]
-        await self._read(frame, newest)
         query = "".join(frame.texts[place].text for place in newest)
         user_id = (await self._sessions.get(frame.tenant, frame.session_id)).user_id if self._across_sessions else None
         shown = {frame.seqs[ref.seq] for ref in verbatim}
-        remembered, _ = await asyncio.gather(
-            self._memory.search(
-                frame.tenant, frame.session_id, query, limit=MOST_FOUND, exclude_seqs=shown, user_id=user_id
-            ),
-            # Nearly all of these are shown beside what memory finds.
-            self._read(frame, [ref.seq for ref in verbatim]),
+        remembered = await self._memory.search(
+            frame.tenant, frame.session_id, query, limit=MOST_FOUND, exclude_seqs=shown, user_id=user_id
         )
         most_tokens = most_memory(self._memory_tokens, found.tokens)
         return await asyncio.to_thread(

@@ -1,6 +1,7 @@
 """Memory search on a real Postgres."""
 
 import asyncio
+import threading
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,6 +73,23 @@ async def test_a_message_is_found_by_its_words_with_all_that_is_known_of_it(room
     assert found.via is Via.LEXICAL
     stored = await room.pool.fetchval("select created_at from messages")
     assert found.created_at == stored
+
+
+async def test_long_threads_are_ranked_in_a_thread_as_short_ones_in_the_loop(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await room.say(user("A bicycle."), *FILLER, user("A red bicycle."), user("Something red."))
+    rank, ran_in = memory._ranked, list[threading.Thread]()
+
+    def ranked(*given: Any) -> Any:
+        ran_in.append(threading.current_thread())
+        return rank(*given)
+
+    monkeypatch.setattr(memory, "_ranked", ranked)
+    in_the_loop = await room.find("red bicycle")
+    monkeypatch.setattr(memory, "INLINE_TURNS", 20)
+    assert await room.find("red bicycle") == in_the_loop != []
+    assert [one is threading.main_thread() for one in ran_in] == [True, False]
 
 
 async def test_results_come_in_time_order_whatever_fits_best(room: Room) -> None:

@@ -13,8 +13,8 @@ MAX_BACKOFF_S = 30.0
 HEARTBEAT_S = 1.0
 """Pause between two heartbeats, which is also the delay of a cancellation: it arrives with their answers."""
 _MOST_DOUBLINGS = 10
-# The module's own generator may be seeded or watched by code of the same process that is not Purser's.
-_jitter = random.Random()
+# Without a state, which forked processes would share, and which other code of this process might seed.
+_jitter = random.SystemRandom()
 
 log = structlog.get_logger(__name__)
 

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -32,24 +33,21 @@ async def after(event: asyncio.Event, seconds: float, then: asyncio.Event) -> No
 
 async def serve(
     app: ASGIApp,
-    host: str,
-    port: int,
+    listener: socket.socket,
     stop: asyncio.Event,
     ready: Callable[[], None],
     *,
     grace_s: int = GRACE_S,
     limits: ConnectionLimits = USUAL_LIMITS,
 ) -> None:
-    """Run an ASGI application on `host:port` until `stop`; calls `ready` once it listens.
+    """Run an ASGI application on a listening socket until `stop`, then close it; calls `ready` once it serves.
 
     Once `stop` is set it accepts no connection, and requests in progress have `grace_s` seconds to finish.
 
     Args:
         limits: connection limits for its clients.
-
-    Raises:
-        StackError: the port is taken.
     """
+    is_own = listener.family == socket.AF_UNIX
     config = uvicorn.Config(
         app,
         http=partial(LimitedProtocol, Connections(limits)),  # type: ignore[arg-type] # it is only called
@@ -59,9 +57,11 @@ async def serve(
         access_log=False,
         timeout_keep_alive=limits.keep_alive_s,
         timeout_graceful_shutdown=grace_s,
+        # Another process of this gateway forwards address and scheme of the client.
+        forwarded_allow_ips="*" if is_own else None,
     )
     server = _Server(config)
-    with listen(host, port) as listener:
+    with listener:
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             await first_of(asyncio.wait([serving]), server.listening.wait())
@@ -90,15 +90,19 @@ class _Server(uvicorn.Server):
         self.listening.set()
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
     """Open a listening socket with TCP_NODELAY.
+
+    Args:
+        host, port: its address.
+        shared: whether other processes of this user may listen there too; the kernel spreads connections over them.
 
     Raises:
         StackError: the port is taken, or the address cannot be bound.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=shared)
     except OSError as error:
         raise StackError(
             f"cannot listen on {host}:{port}: {error.strerror}",
@@ -107,4 +111,13 @@ def listen(host: str, port: int) -> socket.socket:
         ) from error
     # asyncio sets it only on sockets that name their protocol; without it a response waits 40 ms for an ACK.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
+
+
+def listen_locally(path: Path) -> socket.socket:
+    """Open a listening socket for other processes of this machine, in the place of one that a dead process has left."""
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen(BACKLOG)
     return listener

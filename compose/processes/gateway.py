@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import structlog
+from starlette.types import ASGIApp
 from temporalio.client import Client
 
 from purser.activities.runtime.background import repeat, run_together
@@ -22,7 +23,8 @@ from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.reports.burn import SAMPLE_EVERY_S
 from purser.budget.postgres.reports.exporter import Exporter
 from purser.compose.http.connections import ConnectionLimits, connections_of, raise_file_limit
-from purser.compose.http.serving import after, serve
+from purser.compose.http.forwarding import PagesElsewhere
+from purser.compose.http.serving import after, listen, listen_locally, serve
 from purser.compose.migrate import require_schema
 from purser.compose.models import embedder, model_provider, pacer_of
 from purser.compose.prices import price_book
@@ -30,6 +32,7 @@ from purser.compose.processes.dashboard import setup
 from purser.compose.processes.dispatcher import Dispatcher, run_background
 from purser.compose.processes.retention import EVERY_S as RETENTION_EVERY_S
 from purser.compose.processes.retention import Retention
+from purser.compose.processes.several import ALONE, Place
 from purser.compose.processes.shared import Shared, opened_ledger
 from purser.compose.settings import Settings
 from purser.compose.settings.context import resolved_context
@@ -58,7 +61,11 @@ AUDIT_CHECK_EVERY_S = 60.0
 
 
 async def run_gateway(
-    settings: Settings, stop: asyncio.Event, ready: Callable[[], None], shared: Shared | None = None
+    settings: Settings,
+    stop: asyncio.Event,
+    ready: Callable[[], None],
+    shared: Shared | None = None,
+    place: Place = ALONE,
 ) -> None:
     """Serve until `stop` is set; calls `ready` once requests are answered.
 
@@ -67,6 +74,7 @@ async def run_gateway(
         stop: ends the process when set.
         ready: called once the gateway serves.
         shared: ledger and metrics of a worker in the same process; its metrics are served together with the gateway's.
+        place: this process among those of the gateway. Each does everything but keep pages, which the first one does.
 
     Raises:
         StackError: a port is taken.
@@ -89,8 +97,10 @@ async def run_gateway(
         drained = asyncio.Event()
         await run_together(
             after(stop, settings.drain_s, drained),
-            _serve(settings, services, stop, drained, ready),
-            serve_metrics(settings, "metrics_port", drained, source(own.registry), figures.text, *others),
+            _serve(settings, services, stop, drained, ready, place),
+            serve_metrics(
+                settings, "metrics_port", drained, source(own.registry), *others, common=[figures.text], place=place
+            ),
             run_background(services, dispatcher, drained, settings.sweep_every_s),
             _maintain(settings, services, drained),
             services.feed.run(drained),
@@ -99,23 +109,27 @@ async def run_gateway(
 
 
 async def _serve(
-    settings: Settings, services: Services, stop: asyncio.Event, drained: asyncio.Event, ready: Callable[[], None]
+    settings: Settings,
+    services: Services,
+    stop: asyncio.Event,
+    drained: asyncio.Event,
+    ready: Callable[[], None],
+    place: Place,
 ) -> None:
+    listener = listen(settings.gateway_host, settings.gateway_port, shared=place.count > 1)
     app = create_app(services, services.setup.checks, stop.is_set)
-    serving = serve(
-        app,
-        settings.gateway_host,
-        settings.gateway_port,
-        drained,
-        ready,
-        grace_s=settings.shutdown_grace_s,
-        limits=_connection_limits(settings),
-    )
-    if settings.dashboard:
-        pages = mount(app, services, _temporal_ui(settings))
-        await run_together(serving, pages.close_after(drained))
-    else:
-        await serving
+    served: ASGIApp = app
+    works: list[Coroutine[Any, Any, None]] = []
+    if settings.dashboard and place.number:
+        served = PagesElsewhere(app, place.socket(0))
+    elif settings.dashboard:
+        works.append(mount(app, services, _temporal_ui(settings)).close_after(drained))
+        if place.count > 1:
+            pages = listen_locally(place.socket(0))
+            works.append(serve(app, pages, drained, lambda: None, grace_s=settings.shutdown_grace_s))
+    limits = _connection_limits(settings)
+    works.append(serve(served, listener, drained, ready, grace_s=settings.shutdown_grace_s, limits=limits))
+    await run_together(*works)
 
 
 async def _maintain(settings: Settings, services: Services, stop: asyncio.Event) -> None:

@@ -52,6 +52,8 @@ class ProcessSettings(Group):
     """Address that the gateway listens on."""
     gateway_port: Port = 8787
     """Port of the gateway; 0 takes any free one."""
+    gateway_processes: int = Field(1, ge=1, le=64)
+    """Processes of `purser gateway` that share its port: one for each core that it may use."""
     dashboard: bool = True
     """Whether the gateway serves the dashboard."""
     metrics_host: str = "127.0.0.1"

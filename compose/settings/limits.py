@@ -10,7 +10,8 @@ class Limits(Group):
     """Limits: requests, connections, bodies, replies of providers, task files."""
 
     rate_limit_per_s: int = Field(2_000, ge=0, le=1_000_000)
-    """Requests a second that one key may send to one gateway, unless the key has its own limit; 0: any number."""
+    """Requests a second that one key may send to one process of a gateway, unless the key has its own limit; 0: any
+    number."""
     sign_in_failures_per_min: int = Field(20, ge=0, le=1_000_000)
     """Wrong keys and sign-in links a minute from one address before it gets 429; 0: any number."""
     open_requests_per_s: int = Field(200, ge=0, le=1_000_000)

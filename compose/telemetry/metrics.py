@@ -2,6 +2,7 @@
 
 import asyncio
 import platform
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Literal
 
@@ -10,9 +11,11 @@ import structlog
 from prometheus_client import CollectorRegistry, Info, ProcessCollector
 
 from purser.activities.runtime.metrics import Metrics
-from purser.compose.http.serving import serve
+from purser.compose.http.serving import listen, listen_locally, serve
+from purser.compose.processes.several import ALONE, Place
 from purser.compose.settings import Settings
 from purser.compose.stack.ports import choose_port
+from purser.compose.telemetry.several import of_all
 from purser.compose.telemetry.temporal_metrics import TemporalMetrics
 from purser.gateway.metrics.requests import Source, metrics_app, source
 
@@ -47,21 +50,35 @@ class ProcessMetrics:
         return source(self.work.registry), self.temporal.text
 
 
-async def serve_metrics(settings: Settings, port: PortSetting, stop: asyncio.Event, *sources: Source) -> None:
-    """Serve `/metrics` on its own port until `stop` is set.
+async def serve_metrics(
+    settings: Settings,
+    port: PortSetting,
+    stop: asyncio.Event,
+    *own: Source,
+    common: Sequence[Source] = (),
+    place: Place = ALONE,
+) -> None:
+    """Serve `/metrics` until `stop` is set: on its own port, or for the first process of a gateway, which adds them.
 
     Args:
         settings: host, port and token.
         port: name of the setting that holds the port.
         stop: ends the server when set.
-        sources: metrics to serve.
+        own: metrics of this process.
+        common: metrics of what all processes share, served once.
+        place: this process among those of its gateway.
 
     Raises:
         StackError: the port is taken.
     """
+    own = (*own, source(process_registry()))
+    if place.number:
+        await serve(metrics_app(own, None), listen_locally(place.socket(place.number)), stop, lambda: None)
+        return
     token = settings.metrics_token.get_secret_value() if settings.metrics_token else None
-    app = metrics_app((*sources, source(process_registry())), token)
-    await serve(app, settings.metrics_host, _port(settings, port), stop, lambda: None)
+    shown = own if place.count == 1 else (of_all(own, place),)
+    listener = listen(settings.metrics_host, _port(settings, port))
+    await serve(metrics_app((*shown, *common), token), listener, stop, lambda: None)
 
 
 def _port(settings: Settings, name: PortSetting) -> int:

@@ -22,7 +22,8 @@ API = re.compile(r"/(v1|openai/v1|anthropic/v1)(/.*)?", re.DOTALL)
 """The API, and the protocols of providers."""
 SIGN_IN = "/sign-in"
 HEALTH = "/healthz"
-OPEN = frozenset({HEALTH, "/readyz", "/openapi.json", SIGN_IN, "/favicon.ico"})
+READY = "/readyz"
+OPEN = frozenset({HEALTH, READY, "/openapi.json", SIGN_IN, "/favicon.ico"})
 """Public paths."""
 DOCS = re.compile(r"/docs(/.*)?", re.DOTALL)
 """The documentation, which is public."""

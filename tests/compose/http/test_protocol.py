@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from purser.compose.http import protocol
 from purser.compose.http.connections import MAX_HEADERS, ConnectionLimits, connections_of, raise_file_limit
-from purser.compose.http.serving import serve
+from purser.compose.http.serving import listen, serve
 from purser.compose.stack.ports import LOOPBACK, free_port
 from tests.support.threads import in_task
 
@@ -39,7 +39,7 @@ async def reading(scope: Scope, receive: Receive, send: Send) -> None:
 @asynccontextmanager
 async def serving(limits: ConnectionLimits, app: ASGIApp = reading) -> AsyncIterator[int]:
     port = free_port()
-    async with in_task(lambda stop, ready: serve(app, LOOPBACK, port, stop, ready, grace_s=1, limits=limits)):
+    async with in_task(lambda stop, ready: serve(app, listen(LOOPBACK, port), stop, ready, grace_s=1, limits=limits)):
         yield port
 
 

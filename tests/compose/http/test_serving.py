@@ -25,7 +25,7 @@ async def slow(scope: Scope, receive: Receive, send: Send) -> None:
 async def test_a_request_under_way_is_finished_after_stop() -> None:
     port = free_port()
     async with (
-        in_task(lambda stop, ready: serve(slow, LOOPBACK, port, stop, ready)) as stop,
+        in_task(lambda stop, ready: serve(slow, listen(LOOPBACK, port), stop, ready)) as stop,
         httpx.AsyncClient() as client,
     ):
         request = asyncio.create_task(client.get(f"http://{LOOPBACK}:{port}/"))
@@ -36,9 +36,9 @@ async def test_a_request_under_way_is_finished_after_stop() -> None:
         socket.create_connection((LOOPBACK, port))
 
 
-async def test_a_taken_port_is_an_error_that_names_the_settings() -> None:
+def test_a_taken_port_is_an_error_that_names_the_settings() -> None:
     with socket.create_server((LOOPBACK, 0)) as taken, pytest.raises(StackError) as caught:
-        await serve(slow, LOOPBACK, taken.getsockname()[1], asyncio.Event(), lambda: None)
+        listen(LOOPBACK, taken.getsockname()[1])
     assert "PURSER_GATEWAY_PORT" in caught.value.remedy
 
 
@@ -60,7 +60,7 @@ async def test_a_rush_of_connections_is_accepted_a_few_at_a_time() -> None:
 
     rush = 5 * ACCEPT_BATCH
     port = free_port()
-    async with in_task(lambda stop, ready: serve(app, LOOPBACK, port, stop, ready)):
+    async with in_task(lambda stop, ready: serve(app, listen(LOOPBACK, port), stop, ready)):
         with ExitStack() as clients:
             # The event loop does not run meanwhile: all connections wait in the kernel.
             for _ in range(rush):

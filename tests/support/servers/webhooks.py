@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.events.events import EventKind, put
 from purser.budget.scopes import Scope as BudgetScope
-from purser.compose.http.serving import serve
+from purser.compose.http.serving import listen, serve
 from purser.compose.stack.ports import LOOPBACK
 from tests.support.threads import in_task
 
@@ -70,7 +70,7 @@ async def until(reached: Callable[[], object]) -> None:
 @asynccontextmanager
 async def receiving(port: int) -> AsyncIterator[Receiver]:
     receiver = Receiver(port)
-    async with in_task(lambda stop, ready: serve(receiver, LOOPBACK, port, stop, ready, grace_s=0)):
+    async with in_task(lambda stop, ready: serve(receiver, listen(LOOPBACK, port), stop, ready, grace_s=0)):
         yield receiver
 
 

@@ -51,7 +51,8 @@ RoundsBySize = Annotated[tuple[tuple[Positive, Positive], ...], Field(max_length
 class Figures(BaseModel):
     """Figures of a context; what is left out comes from the next layer of `purser.context.resolution`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+    # Built when it is first used: settings need only the types above.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True, defer_build=True)
 
     preset: PresetName | None = None
     """Preset whose figures apply where no other layer above it sets them."""

@@ -1,10 +1,13 @@
 """The `purser` command.
 
-Each module of `GROUPS` registers its commands. A command imports heavy modules when it runs, so that `purser --help`
-is quick.
+Each module of `GROUPS` registers its commands; only that of the command is imported. A command imports heavy modules
+when it runs. `tests/compose/test_cli.py` lists what short commands never import.
 """
 
+import gc
+import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -13,37 +16,41 @@ from typer.core import TyperGroup
 
 from purser.compose.cli.output import BAD_USAGE, FAILURE, fail, problem_of, usage_problem
 
-GROUPS = (
-    "operations.up",
-    "operations.demo",
-    "api.run",
-    "api.tasks",
-    "api.budget",
-    "api.approvals",
-    "api.reports",
-    "api.keys",
-    "api.sign_in",
-    "operations.worker",
-    "operations.gateway",
-    "operations.migrate",
-    "operations.doctor",
-    "operations.audit",
-    "operations.reconcile",
-    "context.tokens",
-    "context.redact",
-    "context.window",
-    "api.compare",
-    "context.compress",
-    "operations.bench",
-)
-"""Modules, in the order in which `purser --help` lists their commands."""
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "operations.up": ("up",),
+    "operations.demo": ("demo",),
+    "api.run": ("run",),
+    "api.tasks": ("tasks",),
+    "api.budget": ("budget",),
+    "api.approvals": ("approvals",),
+    "api.reports": ("usage", "ledger", "events"),
+    "api.keys": ("keys",),
+    "api.sign_in": ("sign-in",),
+    "operations.worker": ("worker",),
+    "operations.gateway": ("gateway",),
+    "operations.migrate": ("migrate",),
+    "operations.doctor": ("doctor",),
+    "operations.audit": ("audit",),
+    "operations.reconcile": ("reconcile",),
+    "context.tokens": ("tokens",),
+    "context.redact": ("redact",),
+    "context.window": ("window",),
+    "api.compare": ("window",),
+    "context.compress": ("compress",),
+    "operations.bench": ("bench",),
+}
+"""Modules, in the order in which `purser --help` lists their commands, and the first word of each command."""
+
+OBJECTS_OF_IMPORTS = 500_000
+"""New objects between two garbage collections of a command; a process that serves returns to Python's default."""
 
 
 def main() -> None:
     """Entry point. Exit code 0: success, 1: failure, 2: bad usage."""
     as_json = "--json" in sys.argv[1:]
+    _spare_imports()
     try:
-        code = build()(prog_name="purser", standalone_mode=False)
+        code = build(*sys.argv[1:2])(prog_name="purser", standalone_mode=False)
     except typer.Abort:
         code = FAILURE
     except typer.TyperException as error:
@@ -58,6 +65,16 @@ def main() -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _spare_imports() -> None:
+    """Leave out what libraries would do for nothing while they are imported, a fifth of the start of a command."""
+    # Nearly all objects of an import stay: collections would go through them again and again.
+    gc.set_threshold(OBJECTS_OF_IMPORTS, *gc.get_threshold()[1:])
+    # Searches all installed packages for plugins.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # The command line of httpx, with click and pygments: without it httpx works as before.
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+
+
 class _Commands(TyperGroup):
     """Commands, of which some have names of two words, such as `window compare` next to `window FILE`."""
 
@@ -67,8 +84,8 @@ class _Commands(TyperGroup):
         return (name, self.commands[name], args[2:]) if name in self.commands else super().resolve_command(ctx, args)
 
 
-def build() -> typer.Typer:
-    """The application with the commands of all groups."""
+def build(word: str = "") -> typer.Typer:
+    """The application with the commands that begin with a word, or all commands if none does."""
     app = typer.Typer(
         cls=_Commands,
         help="A budget service for multi-agent LLM work.",
@@ -84,7 +101,7 @@ def build() -> typer.Typer:
     ) -> None:
         pass
 
-    for group in GROUPS:
+    for group in [group for group, words in GROUPS.items() if word in words] or GROUPS:
         import_module(f"purser.compose.cli.{group}").register(app)
     return app
 

@@ -14,6 +14,8 @@ T = TypeVar("T")
 # Threads of the Temporal client may abort an interpreter that exits right after its loop (temporalio/sdk-python#300).
 GRACE_S = 0.5
 
+YOUNG_COLLECTION_AFTER, MIDDLE_COLLECTION_AFTER = 700, 10
+"""New objects, and collections of these, between two collections; both are Python's defaults."""
 FULL_COLLECTION_AFTER = 100
 """Collections of the middle generation between two full collections; Python's default is 10."""
 SWITCH_INTERVAL_S = 0.001
@@ -41,7 +43,7 @@ def freeze_heap() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*gc.get_threshold()[:2], FULL_COLLECTION_AFTER)
+    gc.set_threshold(YOUNG_COLLECTION_AFTER, MIDDLE_COLLECTION_AFTER, FULL_COLLECTION_AFTER)
 
 
 def until_stopped(main: Callable[[asyncio.Event], Awaitable[None]]) -> None:

@@ -6,7 +6,6 @@ import stat
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import psutil
 from pydantic import SecretStr
 
 from purser.compose.settings import Settings, load_settings
@@ -50,7 +49,7 @@ class Running:
         except (FileNotFoundError, PermissionError, NotADirectoryError):
             return None
         # A killed `up` leaves its file behind.
-        return running if psutil.pid_exists(running.pid) else None
+        return running if _runs(running.pid) else None
 
 
 def is_private(data_dir: Path) -> bool:
@@ -60,6 +59,17 @@ def is_private(data_dir: Path) -> bool:
     except OSError:
         return False
     return all(one.st_uid == os.geteuid() and not one.st_mode & OTHERS_WRITE for one in found)
+
+
+def _runs(pid: int) -> bool:
+    """Whether there is a process of this id."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # that of another user
+        pass
+    return True
 
 
 def forget(data_dir: Path) -> None:

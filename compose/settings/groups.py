@@ -32,6 +32,8 @@ class Group(BaseSettings):
         populate_by_name=True,
         use_attribute_docstrings=True,
         hide_input_in_errors=True,
+        # Only `Settings`, which has the fields of all groups, reads values.
+        defer_build=True,
     )
 
 

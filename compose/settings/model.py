@@ -10,7 +10,6 @@ from pydantic import PrivateAttr, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from purser.activities.models.names import check_model_name
-from purser.activities.models.routes import PROVIDERS
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.windows import zone
 from purser.compose.settings.groups import (
@@ -25,7 +24,6 @@ from purser.compose.settings.groups import (
 )
 from purser.compose.settings.limits import Limits
 from purser.context.errors import InvalidSettings
-from purser.gateway.webhooks.targets import Targets
 
 GROUPS: tuple[type[Group], ...] = (ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledger, Models, Context)
 
@@ -64,9 +62,11 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
     @field_validator("secrets_key")
     @classmethod
     def _encrypts(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is None:
+            return value
         from purser.gateway.access.sealing import fernet
 
-        for key in value.get_secret_value().split(",") if value else ():
+        for key in value.get_secret_value().split(","):
             try:
                 fernet(key)
             except ValueError:
@@ -104,6 +104,10 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
     @field_validator("allowed_providers")
     @classmethod
     def _known_providers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:
+            return value
+        from purser.activities.models.routes import PROVIDERS
+
         if unknown := [name for name in value if name not in PROVIDERS]:
             raise ValueError(f"{unknown[0]!r} is not supported: use some of {', '.join(sorted(PROVIDERS))}")
         return value
@@ -123,7 +127,10 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
     @field_validator("webhook_targets")
     @classmethod
     def _targets(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        Targets(value)
+        if value:
+            from purser.gateway.webhooks.targets import Targets
+
+            Targets(value)
         return value
 
     @field_validator("public_url")

@@ -4,11 +4,16 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import typer
+from typer.core import TyperGroup
 
+from purser.compose.cli import GROUPS
+from tests.compose.conftest import System
 from tests.support.servers.purser import Purser
 
 
@@ -79,6 +84,34 @@ def test_help_loads_nothing_heavy() -> None:
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     heavy = {"litellm", "fastapi", "temporalio", "asyncpg", "alembic", "tiktoken", "httpx", "pydantic"}
     assert heavy & set(loaded) == set()
+
+
+@pytest.mark.stack
+def test_a_list_loads_what_it_needs(system: System) -> None:
+    """Each command starts anew, also in other people's scripts."""
+    script = """
+import atexit, sys
+from purser.compose.cli import main
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+sys.argv = ["purser", "approvals", "list"]
+main()
+"""
+    env = dict(system.purser.env)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=env)
+    needless = {"alembic", "asyncpg", "click", "cryptography", "fastapi", "litellm", "numpy", "psutil"}
+    needless |= {"pygments", "sqlalchemy", "starlette", "structlog", "temporalio", "tiktoken", "uvicorn", "uvloop"}
+    needless |= {"purser.activities.models.routes", "purser.compose.cli.api.tasks", "purser.workflows.contract"}
+    assert needless & set(done.stderr.split()) == set()
+
+
+@pytest.mark.parametrize(("group", "words"), GROUPS.items())
+def test_each_command_is_found_by_its_first_word(group: str, words: tuple[str, ...]) -> None:
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    import_module(f"purser.compose.cli.{group}").register(app)
+    registered = typer.main.get_command(app)
+    assert isinstance(registered, TyperGroup)
+    assert {name.split()[0] for name in registered.commands} == set(words)
 
 
 def test_settings_without_patterns_load_nothing_of_redaction() -> None:

@@ -28,6 +28,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._connections = connections
         self._limits = connections.limits
         self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
+        self._then: Callable[[], None] | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._begun = False
         self._progress = False
@@ -43,6 +45,8 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        if self._timer is not None:
+            self._timer.cancel()
         self._stop_write_timer()
         self._connections.release(self._address, self.transport)
         super().connection_lost(exc)
@@ -50,7 +54,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
-        if self._timer is None:
+        if self._then is None:
             self._start_timer(self._limits.header_s, self._head_overdue)
         self._progress = False
         super().data_received(data)
@@ -147,13 +151,30 @@ class LimitedProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _start_timer(self, seconds: float, then: Callable[[], None]) -> None:
-        self._stop_timer()
-        self._timer = self.loop.call_later(seconds, then)
+        """Call `then` once the time is over, in place of what was to be called.
 
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
+        Each request has several such times, and setting a timer of the event loop takes long. So one timer stays: it is
+        set anew only if it would end too late, and if it ends too early it waits for the rest.
+        """
+        self._due, self._then = self.loop.time() + seconds, then
+        if self._timer is not None and self._timer.when() > self._due:
             self._timer.cancel()
             self._timer = None
+        if self._timer is None:
+            self._timer = self.loop.call_at(self._due, self._timer_ended)
+
+    def _timer_ended(self) -> None:
+        self._timer, then = None, self._then
+        if then is None:
+            return
+        if self.loop.time() < self._due:
+            self._timer = self.loop.call_at(self._due, self._timer_ended)
+        else:
+            self._then = None
+            then()
+
+    def _stop_timer(self) -> None:
+        self._then = None
 
     def _stop_write_timer(self) -> None:
         if self._write_timer is not None:

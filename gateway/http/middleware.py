@@ -22,6 +22,8 @@ from purser.gateway.http.problems import fault, problem_of
 from purser.gateway.metrics.requests import Metrics
 
 _log = structlog.get_logger(__name__)
+_levels = logging.getLogger(__name__)
+"""Knows without cost which levels are logged: structlog binds a logger first."""
 
 
 JSON = "application/json"
@@ -68,8 +70,9 @@ class Boundary:
         finally:
             route = getattr(scope.get("route"), "path", "none")
             self._metrics.answered(scope["method"], route, status, seconds)
-            ms = round((perf_counter() - began) * 1_000)
-            _log.log(_level(status), "request", method=scope["method"], route=route, status=status, ms=ms)
+            if _levels.isEnabledFor(level := _level(status)):
+                ms = round((perf_counter() - began) * 1_000)
+                _log.log(level, "request", method=scope["method"], route=route, status=status, ms=ms)
 
 
 class StreamOpening:

@@ -191,3 +191,15 @@ def test_open_files_are_raised_to_what_the_system_grants_and_bound_the_connectio
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert connections_of(1_024, 5_000) == 768
     assert connections_of(100_000, 5_000) == 5_000
+
+
+async def test_headers_after_a_slow_body_still_have_to_come_in_their_own_time() -> None:
+    async with serving(ConnectionLimits(header_s=0.2, body_s=3_600)) as port:
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        writer.write(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\na")
+        await asyncio.sleep(0.4)  # past the time of the headers
+        writer.write(b"b" + GET)
+        got = await reader.read()
+        writer.close()
+    assert got.startswith(b"HTTP/1.1 200")
+    assert b"HTTP/1.1 408" in got

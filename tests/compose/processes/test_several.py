@@ -159,10 +159,11 @@ async def test_a_page_is_the_same_whichever_process_is_asked(several: Several) -
 
 
 @pytest.mark.stack
-def test_what_the_first_process_lacks_is_reported_once(several: Several) -> None:
-    """The port for metrics is taken."""
-    problem = several.purser.json("gateway", "--processes", str(COUNT), "--port", "0", code=1)
-    assert f"cannot listen on 127.0.0.1:{several.metrics_port}" in problem["detail"]
+def test_what_all_processes_lack_is_reported_once(several: Several) -> None:
+    env = {**several.purser.env, "PURSER_DSN": f"postgresql://127.0.0.1:{free_port()}/nothing"}
+    purser = Purser(several.purser.home, env)
+    problem = purser.json("gateway", "--processes", str(COUNT), "--port", "0", code=1)
+    assert problem["type"] == "urn:purser:unreachable"
 
 
 @pytest.mark.stack

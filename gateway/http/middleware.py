@@ -22,8 +22,6 @@ from purser.gateway.http.problems import fault, problem_of
 from purser.gateway.metrics.requests import Metrics
 
 _log = structlog.get_logger(__name__)
-_levels = logging.getLogger(__name__)
-"""Knows without cost which levels are logged: structlog binds a logger first."""
 
 
 JSON = "application/json"
@@ -70,9 +68,8 @@ class Boundary:
         finally:
             route = getattr(scope.get("route"), "path", "none")
             self._metrics.answered(scope["method"], route, status, seconds)
-            if _levels.isEnabledFor(level := _level(status)):
-                ms = round((perf_counter() - began) * 1_000)
-                _log.log(level, "request", method=scope["method"], route=route, status=status, ms=ms)
+            ms = round((perf_counter() - began) * 1_000)
+            _log.log(_level(status), "request", method=scope["method"], route=route, status=status, ms=ms)
 
 
 class StreamOpening:

@@ -4,5 +4,8 @@ A benchmark is a module with `run(data: Path | None) -> Outcome`; `data` is a fo
 `purser.benchmarks.data`. `run` may also take `seconds`, `streams` or `model`, to shorten or vary the benchmark.
 """
 
-NAMES = ("context", "edge", "holds", "http", "ledger", "memory", "proxy", "redact", "summaries", "tokens", "windows")
+NAMES = (
+    "context", "edge", "holds", "http", "ledger", "memory", "proxy", "redact", "summaries", "tasks", "tokens",
+    "windows",
+)  # fmt: skip
 """Names of all benchmarks."""

@@ -30,6 +30,8 @@ class System:
     key: str
     """Key of an admin."""
     dsn: str
+    temporal: str
+    """Address of Temporal."""
     gateway: psutil.Process
 
     def cpu_seconds(self) -> dict[str, float]:
@@ -57,11 +59,12 @@ async def system(command: str = "gateway", **settings: str) -> AsyncIterator[Sys
         async with temporary_postgres() as dsn:
             try:
                 key = await renew_admin_key(dsn, home)
-                process = _start(command, home, dsn, await temporal.start(), settings)
+                address = await temporal.start()
+                process = _start(command, home, dsn, address, settings)
                 try:
                     assert process.stdout is not None
                     line = await asyncio.to_thread(process.stdout.readline)
-                    yield System(json.loads(line)["gateway"], key, dsn, psutil.Process(process.pid))
+                    yield System(json.loads(line)["gateway"], key, dsn, address, psutil.Process(process.pid))
                 finally:
                     await asyncio.to_thread(_stop, process)
             finally:

@@ -14,9 +14,10 @@ from typing import Any
 import aiohttp
 
 from purser.benchmarks.background import background_process
+from purser.benchmarks.closed_loops import Measured
 from purser.benchmarks.http.system import System, system
 from purser.benchmarks.outcome import Outcome, Table
-from purser.benchmarks.proxy.callers import Measured, Road, call_for, call_often
+from purser.benchmarks.proxy.callers import Road, call_for, call_often
 from purser.benchmarks.proxy.provider import PROMPT, REPLY, run_provider
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
@@ -55,7 +56,7 @@ class Line:
     @property
     def answered(self) -> bool:
         """Whether every call was answered with a reply."""
-        return set(self.bare.statuses) == set(self.through.statuses) == {200}
+        return set(self.bare.answers) == set(self.through.answers) == {200}
 
 
 def run(data: Path | None, seconds: float = SECONDS) -> Outcome:

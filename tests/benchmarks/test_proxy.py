@@ -5,15 +5,15 @@ from collections import Counter
 
 import pytest
 
+from purser.benchmarks.closed_loops import Measured
 from purser.benchmarks.proxy import Line, measure
-from purser.benchmarks.proxy.callers import Measured
 
 
 def test_a_line_shows_what_the_proxy_adds() -> None:
     bare, through = Measured([0.010] * 3, Counter({200: 3}), 1.0), Measured([0.014] * 2, Counter({200: 2}), 1.0)
     line = Line(1, False, bare, through)
     assert (line.figures()["added_p50_ms"], line.figures()["per_s"], line.answered) == (4.0, 2.0, True)
-    through.statuses[429] += 1
+    through.answers[429] += 1
     assert not line.answered
 
 

@@ -23,7 +23,8 @@ BenchDataOption = Annotated[
 ]
 
 SecondsOption = Annotated[
-    float | None, typer.Option(help="Seconds of each run, for http, ledger and proxy.", min=1, show_default=False)
+    float | None,
+    typer.Option(help="Seconds of each run, for http, ledger, proxy and tasks.", min=1, show_default=False),
 ]
 StreamsOption = Annotated[
     int | None, typer.Option(help="Event streams open during the run, for http.", min=1, max=1_000)

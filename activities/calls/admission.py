@@ -80,7 +80,7 @@ class Admission:
         agent_context = await self.agent_contexts.of(request.agent)
         call = await self.calls.find(request.agent, request.key)
         if call is not None:
-            return await self._held(call, agent_context, patient=request.patient)
+            return await self._admitted(call, agent_context, patient=request.patient)
         climb = NO_STEPS
         while True:
             try:
@@ -91,7 +91,7 @@ class Admission:
             if isinstance(found, AdmitResult):
                 return found
             try:
-                return await self._held(found, agent_context, patient=request.patient, climb=climb)
+                return await self._admitted(found, agent_context, patient=request.patient, climb=climb)
             except StepReached as further:
                 climb = await self.ladder.climbed(climb, agent_context, found, further.gate)
 
@@ -199,8 +199,8 @@ class Admission:
             last=request.last,
         )
 
-    async def _held(
-        self, call: Call, agent_context: AgentContext, *, patient: bool, climb: Climb = NO_STEPS
+    async def _admitted(
+        self, call: Call, agent_context: AgentContext, *, patient: bool, climb: Climb | None = None
     ) -> AdmitResult:
         """Asks for the hold of a call.
 
@@ -208,7 +208,7 @@ class Admission:
             call: the call.
             agent_context: its agent.
             patient: whether it can wait.
-            climb: the steps that a new call has taken; one that is stored has decided.
+            climb: the steps that a new call has taken; `None`: the call is stored, and has decided.
 
         Raises:
             StepReached: a new call reaches further steps. Nothing is held or written.
@@ -219,18 +219,14 @@ class Admission:
             last_of=agent_context.last_of if call.last else None,
         )  # fmt: skip
 
-        async def step() -> tuple[HoldAnswer, bool]:
-            async with connected(self.pool, None) as own, own.transaction():
-                new = await self.calls.add(call, own)
-                await self.agents.running(call.agent, own)
-                answer = await self.ledger.hold(tenant, request, connection=own)
-                if new and not answer.repeated and climb.lacks(answer.gate):
-                    raise StepReached(answer.gate)
-                if answer.hold_id is not None:
-                    await self.calls.held(call, answer.hold_id, call.cap_of(answer.amount), answer.gate, own)
-                return answer, new
-
-        answer, new = await retrying(step)
+        if climb is not None and await self.room.policies.have_ladders(tenant):
+            answer, new = await retrying(partial(self._held_or_undone, call, request, climb))
+        else:
+            # Nothing else is in the transaction of the ask, so that it shares one with those of other calls.
+            new = await retrying(partial(self.calls.add, call))
+            answer = await self.ledger.hold(tenant, request)
+            if answer.hold_id is not None:
+                await self.calls.held(call, answer.hold_id, call.cap_of(answer.amount), answer.gate)
         if new:
             self._count(call)
         self.on_verdict(answer.gate)
@@ -238,6 +234,17 @@ class Admission:
         if answer.gate.verdict in (Verdict.ASK, Verdict.REFUSE):
             await self._remember_refusal(call, answer.gate)
         return _result(answer, call)
+
+    async def _held_or_undone(self, call: Call, request: HoldRequest, climb: Climb) -> tuple[HoldAnswer, bool]:
+        """Stores a call and asks for its hold; undoes both if it reaches further steps."""
+        async with connected(self.pool, None) as own, own.transaction():
+            new = await self.calls.add(call, own)
+            answer = await self.ledger.hold(call.agent.tenant, request, connection=own)
+            if new and not answer.repeated and climb.lacks(answer.gate):
+                raise StepReached(answer.gate)
+            if answer.hold_id is not None:
+                await self.calls.held(call, answer.hold_id, call.cap_of(answer.amount), answer.gate, own)
+            return answer, new
 
     def _count(self, call: Call) -> None:
         self.on_window(call.plan)

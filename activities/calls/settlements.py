@@ -56,10 +56,10 @@ class Settlements:
                 )  # fmt: skip
                 capped = partial.was_cut or (at_cap and attempt.cap < agent_context.output_cap)
                 await self.calls.replied(call, seq, usage, capped=capped, connection=own)
-            await self._charge(attempt, usage, own, partial)
-            if stored is None:
                 output = output_seen(usage, call.output_cap, streamed=partial.streamed, capped=at_cap)
                 await self.outputs.add(call.agent.tenant, call.agent.agent_id, call.model, output, own)
+            # Last, because it locks the balances of the tenant, for which all its calls wait.
+            await self._charge(attempt, usage, own, partial)
             return stored or (seq, usage)
 
         seq, replied = await self._written(step)

@@ -59,10 +59,6 @@ class Agents:
             found["replies"],
         )
 
-    async def running(self, agent: AgentRef, connection: Connection) -> None:
-        """Records that an agent is running: it asks for a turn."""
-        await connection.execute(_SQL["running"], agent.tenant, agent.task_id, agent.agent_id)
-
     async def fell_short(self, agent: AgentRef, error: WindowTooSmall) -> None:
         """Stores the figures of a window that is too small for what must be in it."""
         async with connected(self._pool, None) as own:

@@ -3,9 +3,6 @@ select t.session_id, t.user_id, t.input_seq, t.submitter, t.submitted_by, t.vouc
        (select coalesce(json_object_agg(a.agent_id, a.reply_seq), '{}') from agents a
         where a.tenant = t.tenant and a.task_id = t.task_id and a.reply_seq is not null) as replies
 from tasks t where t.tenant = $1 and t.task_id = $2;
--- name: running
-update agents set status = 'running'
-where tenant = $1 and task_id = $2 and agent_id = $3 and status <> 'running' and ended_at is null;
 -- name: fell_short
 update agents set shortfall = $4 where tenant = $1 and task_id = $2 and agent_id = $3 and ended_at is null;
 -- name: record_agent

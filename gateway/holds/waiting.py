@@ -31,10 +31,10 @@ async def ask_gate(
         StepReached: the ask reaches steps beyond `climb`. Nothing is held or written.
         KeyReused, HoldClosed, LedgerUnavailable
     """
-    if climb is None:
-        answer = await _ask(request, caller, use)
+    if climb is not None and await use.policies.have_ladders(caller.tenant):
+        answer = await _held_or_undone(request, caller, use, climb)
     else:
-        answer = await _hold(request, caller, use, climb)
+        answer = await _ask(request, caller, use)
     approval_id = ""
     for _ in range(_TRIES):
         if answer.gate.verdict is not Verdict.ASK:
@@ -58,7 +58,7 @@ async def ask_gate(
     return answer, approval_id
 
 
-async def _hold(request: HoldRequest, caller: Principal, use: Services, climb: Climb) -> HoldAnswer:
+async def _held_or_undone(request: HoldRequest, caller: Principal, use: Services, climb: Climb) -> HoldAnswer:
     async def step() -> HoldAnswer:
         async with connected(use.pool, None) as own, own.transaction():
             answer = await use.ledger.hold(caller.tenant, request, own)

@@ -132,25 +132,32 @@ class Calls:
             raise TaskNotFound(f"task {task_id[:140]!r} has no call {key[:140]!r}: list its calls")
         return _listed(tenant, row)
 
-    async def add(self, call: Call, connection: Connection) -> bool:
-        """Stores a call before it asks for its hold, and returns whether it is new; the first under a key remains."""
+    async def add(self, call: Call, connection: Connection | None = None) -> bool:
+        """Stores a call before it asks for its hold, and returns whether it is new; the first under a key remains.
+
+        Its agent is running from then on.
+        """
         agent, ask, least = call.agent, call.ask, call.least
-        done = await connection.execute(
-            _SQL["add"], agent.tenant, call.key, agent.task_id, agent.agent_id, call.turn, call.model,
-            call.plan.to_json(), call.output_cap, ask.tokens, ask.nano_usd, least.tokens, least.nano_usd,
-            call.priced, call.learned_output, call.last, list(call.ladder),
-        )  # fmt: skip
+        async with connected(self._pool, connection) as own:
+            done = await own.execute(
+                _SQL["add"], agent.tenant, call.key, agent.task_id, agent.agent_id, call.turn, call.model,
+                call.plan.to_json(), call.output_cap, ask.tokens, ask.nano_usd, least.tokens, least.nano_usd,
+                call.priced, call.learned_output, call.last, list(call.ladder),
+            )  # fmt: skip
         return done == "INSERT 0 1"
 
-    async def held(self, call: Call, hold_id: str, cap: int, answer: GateAnswer, connection: Connection) -> None:
+    async def held(
+        self, call: Call, hold_id: str, cap: int, answer: GateAnswer, connection: Connection | None = None
+    ) -> None:
         """Stores the hold of an admitted call, its delay with its cause, the verdict in shadow, and the output cap."""
         slow = answer.slowed_by
         ratio = next((one.ratio for one in answer.scopes if one.scope == slow), None)
-        await connection.execute(
-            _SQL["held"], call.agent.tenant, call.key, int(hold_id), answer.delay_ms, str(slow or ""), ratio,
-            " by ".join(map(str, answer.held_up_by or ())),
-            cap,
-        )  # fmt: skip
+        async with connected(self._pool, connection) as own:
+            await own.execute(
+                _SQL["held"], call.agent.tenant, call.key, int(hold_id), answer.delay_ms, str(slow or ""), ratio,
+                " by ".join(map(str, answer.held_up_by or ())),
+                cap,
+            )  # fmt: skip
 
     async def refused(self, call: Call, refusal: Refusal) -> None:
         """Stores the figures of the last answer that did not admit a call."""

@@ -12,6 +12,11 @@ order by turn desc limit 1;
 -- name: lock
 select reply_seq, usage from calls where tenant = $1 and key = $2 for update;
 -- name: add
+-- Its agent, which asks for a turn, is running.
+with running as (
+    update agents set status = 'running'
+    where tenant = $1 and task_id = $3 and agent_id = $4 and status <> 'running' and ended_at is null
+)
 insert into calls (tenant, key, task_id, agent_id, turn, model, plan, output_cap, tokens, nano, least_tokens, least_nano,
                    priced, learned_output, last, ladder)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) on conflict do nothing;

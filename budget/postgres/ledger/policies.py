@@ -120,6 +120,12 @@ class Policies:
             names = [row["name"] for row in await own.fetch(_SQL["further"], tenant, str(scope))]
         return await self.budgets_of(tenant, [Scope.stored(name) for name in names])
 
+    async def have_ladders(self, tenant: str) -> bool:
+        """Whether a policy of a tenant has a ladder. If none has, no ask has to be undone to take a step."""
+        async with connected(self._pool, None) as own:
+            found: bool = await own.fetchval(_SQL["have_ladders"], tenant)
+        return found
+
     async def room_returns(self, tenant: str, scope: Scope, ask: Amount, task_id: str = "") -> datetime | None:
         """When an ask that does not fit a scope fits by itself: its window ends, or enough rolls off; `None`: never."""
         async with connected(self._pool, None) as own:

@@ -68,6 +68,10 @@ cross join lateral ledger_policies(s.tenant, array[s.scope_id], $4, $7) e
 cross join lateral (select ledger_window_start(e.win, e.zone, coalesce($8, clock_timestamp())) as start) w
 left join balances b on b.tenant = s.tenant and b.scope_id = s.scope_id and b.window_start = w.start
 where s.tenant = $1 and s.kind = $2 and s.id = $3;
+-- name: have_ladders
+-- A template may match scopes that have not been used yet. $1 tenant.
+select exists (select from policies where tenant = $1 and ladder is not null)
+    or exists (select from policy_templates where tenant = $1 and fields ? 'ladder');
 -- name: further
 -- The further limits of a scope that have a policy. $1 tenant, $2 scope.
 select name from ledger_expand($1, array[$2], '{}') where strpos(name, '@') > 0 order by ord;

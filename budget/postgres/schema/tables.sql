@@ -59,6 +59,7 @@ create table policies (
     primary key (tenant, scope_id, task),
     foreign key (tenant, scope_id) references scopes
 );
+create index policies_with_ladder on policies (tenant) where ladder is not null;
 
 create table balances (
     tenant         text not null,

@@ -1,5 +1,6 @@
 """Admission: one key, one plan, one hold."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -96,6 +97,42 @@ async def test_the_hold_covers_the_prompt_and_the_declared_output(admission: Adm
     assert answer.tokens == call.plan.prompt_tokens + 1_000
     # gpt-4o: $2.50 a million tokens of input, $10 of output.
     assert answer.nano_usd == call.plan.prompt_tokens * 2_500 + 1_000 * 10_000
+
+
+async def test_what_a_crash_leaves_between_hold_and_call_is_one_hold(
+    admission: Admission, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def crash(*_: object) -> None:
+        raise ConnectionError
+
+    with monkeypatch.context() as crashing:
+        crashing.setattr(Calls, "held", crash)
+        with pytest.raises(ConnectionError):
+            await admission.admit(AdmitInput(AGENT, "k1", 1))
+    answer = await admission.admit(AdmitInput(AGENT, "k1", 1))
+    [budget] = await admission.room.policies.budgets_of(TENANT, [Scope.parse("session:s1")])
+    [stored] = await admission.calls.of_task(TENANT, "t1")
+    assert (budget.held.tokens, stored.hold_id) == (answer.tokens, answer.hold_id)
+
+
+async def test_other_calls_get_their_holds_while_a_call_is_stored(
+    admission: Admission, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storing, stored = asyncio.Event(), asyncio.Event()
+
+    async def store(*_: object) -> None:
+        storing.set()
+        await stored.wait()
+
+    monkeypatch.setattr(Calls, "held", store)
+    first = asyncio.create_task(admission.admit(AdmitInput(AGENT, "k1", 1)))
+    await storing.wait()
+    try:
+        second = await admission.ledger.hold(TENANT, HoldRequest("k2", Path.parse(["session:s1"]), Amount(1)))
+    finally:
+        stored.set()
+    assert second.hold_id
+    assert (await first).hold_id
 
 
 async def test_memory_brings_back_the_session_and_the_agents_own_steps_but_not_what_siblings_write(

@@ -160,3 +160,17 @@ async def test_a_document_is_applied_as_a_whole_or_not_at_all(sets: PolicySets) 
     with pytest.raises(InvalidPolicy, match="Nowhere/Land"):
         await sets.apply(TENANT, wanted, by=TESTER)
     assert await sets.stored(TENANT) == {}
+
+
+async def test_a_tenant_has_ladders_by_a_policy_a_request_or_a_template_of_its_own(
+    books: Books, sets: PolicySets
+) -> None:
+    ladder = [{"ratio": "0.5", "output": 20}]
+    assert not await books.policies.have_ladders(TENANT)
+    await books.budget("session:s1", limit_tokens=100)
+    assert not await books.policies.have_ladders(TENANT)
+    await books.budget("session:s1", task="t1", ladder=ladder)
+    assert await books.policies.have_ladders(TENANT)
+    assert not await books.policies.have_ladders("other")
+    await sets.apply("other", read_policies({"session:*": {"ladder": ladder}}), by=TESTER)
+    assert await books.policies.have_ladders("other")

@@ -76,6 +76,7 @@ def _start(command: str, home: Path, dsn: str, temporal: str, more: dict[str, st
     env = {name: value for name, value in os.environ.items() if not name.startswith("PURSER_")}
     places = {"XDG_STATE_HOME": str(home), "XDG_DATA_HOME": str(home)}
     settings = {
+        "PURSER_DATA_DIR": str(home / "data"),
         "PURSER_DSN": dsn,
         "PURSER_TEMPORAL_ADDRESS": temporal,
         "PURSER_GATEWAY_PORT": "0",

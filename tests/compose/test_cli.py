@@ -19,7 +19,7 @@ from tests.support.servers.purser import Purser
 
 @pytest.fixture
 def purser(tmp_path: Path) -> Purser:
-    return Purser.at(tmp_path)
+    return Purser.at(tmp_path, data_dir=str(tmp_path / "data"))
 
 
 def test_the_version_is_that_of_the_package(purser: Purser) -> None:

@@ -25,6 +25,7 @@ def demo(
 
     Everything runs in a temporary directory that is deleted afterwards; a running `up` is not affected.
     """
+    from purser.compose.cli.leaving import leave
     from purser.compose.cli.run_async import until_stopped
     from purser.compose.demo import report
     from purser.compose.demo.keyboard import is_interactive
@@ -41,5 +42,4 @@ def demo(
 
     options = Options(model, keep, interactive=not as_json and is_interactive())
     until_stopped(lambda stop: run_demo(options, report.page(stderr=True), on_figures, stop))
-    if not ended or not ended[0].ok:
-        raise typer.Exit(FAILURE)
+    leave(0 if ended and ended[0].ok else FAILURE)

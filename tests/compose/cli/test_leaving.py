@@ -32,3 +32,11 @@ leave(3)
 def test_no_finalizer_waits_for_what_a_cut_off_thread_holds() -> None:
     done = subprocess.run([sys.executable, "-c", CUT_OFF], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (3, "all is stopped\n")
+
+
+def test_nothing_is_finalized_and_all_that_was_printed_arrives() -> None:
+    script = "import atexit; from purser.compose.cli.leaving import leave\natexit.register(print, 'finalized')"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{script}\nprint('report')\nleave(1)"], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (1, "report\n")

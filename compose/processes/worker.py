@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from importlib.metadata import version as version_of
 
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
@@ -115,6 +116,8 @@ def make_worker(
         graceful_shutdown_timeout=grace,
         max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
         deployment_config=WorkerDeploymentConfig(version, True, VersioningBehavior.PINNED) if version else None,
+        # Histories name it. By default the SDK reads and hashes the code of all imported modules, for a second or more.
+        build_id=None if version else f"purser-{version_of('purser')}",
     )
 
 

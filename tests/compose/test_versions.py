@@ -6,8 +6,10 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from importlib.metadata import version
 
 import pytest
+from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 
@@ -20,6 +22,8 @@ from purser.compose.versions import ReplayResult, replay_running
 from purser.workflows.gate import Gate
 from tests.support.servers.purser import Purser
 from tests.support.world import World, eventually, world
+
+COMPLETED = EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
 
 
 @pytest.fixture
@@ -81,6 +85,17 @@ def test_workers_are_versioned_only_where_both_settings_are_there() -> None:
     assert worker_version(Settings()) is None
     named = Settings(worker_deployment="purser", worker_build_id="1.4.0")
     assert worker_version(named) == WorkerDeploymentVersion("purser", "1.4.0")
+
+
+async def test_histories_name_the_release_of_a_worker_without_a_version(system: World) -> None:
+    async with system.worker():
+        task_id = await system.submit(system.agent("a"))
+        await system.end(task_id)
+    history = await system.workflow(task_id).fetch_history()
+    completed = [
+        event.workflow_task_completed_event_attributes for event in history.events if event.event_type == COMPLETED
+    ]
+    assert {attributes.worker_version.build_id for attributes in completed} == {f"purser-{version('purser')}"}
 
 
 async def test_running_workflows_replay_with_this_code(system: World) -> None:

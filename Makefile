@@ -17,8 +17,9 @@ COMPILE := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras
 # Lets the many processes of the demo and the tests share compiled modules instead of compiling each again.
 export PYTHONDONTWRITEBYTECODE :=
 
-# The frameworks that `client/` has an adapter for: names in client/requirements.
-DOORS := langchain openai-agents pydantic-ai
+# Names in client/requirements: the frameworks that `client/` has an adapter for, and clients of the proxy.
+ADAPTERS := langchain openai-agents pydantic-ai
+DOORS := $(ADAPTERS) clients
 
 .PHONY: demo up first test proof doors check docs format requirements doors-requirements clean
 
@@ -40,7 +41,7 @@ test: .venv/.dev
 proof: .venv/.dev
 	@PURSER_TEST_PROOF=$${PURSER_TEST_PROOF:-1} $(PYTEST) -m proof --timeout 3600
 
-# Tests the adapters of the client, each in an environment of its own with the framework.
+# Tests the adapters of the client, and clients of the proxy, each in an environment of its own with the framework.
 doors: .venv/.base $(DOORS:%=.venv-doors/%/.installed)
 	@$(BIN)/python client/tests/run.py $(DOORS)
 
@@ -69,8 +70,8 @@ requirements:
 doors-requirements: $(DOORS:%=compile-%)
 
 compile-%:
-	$(COMPILE) --extra $* client/pyproject.toml client/requirements/tests.in client/requirements/$*.in \
-		-o client/requirements/$*.txt
+	$(COMPILE) $(addprefix --extra ,$(filter $*,$(ADAPTERS))) client/pyproject.toml client/requirements/tests.in \
+		client/requirements/$*.in -o client/requirements/$*.txt
 
 clean:
 	rm -rf .venv .venv-doors build dist site artifacts *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

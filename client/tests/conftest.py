@@ -15,10 +15,6 @@ async def door() -> AsyncIterator[Door]:
     """A session of the test's own; the provider without scripts."""
     async with AsyncPurser(count=words) as purser, httpx.AsyncClient(base_url=os.environ["PROVIDER"]) as provider:
         made = Door(purser, provider)
-
-        async def note(request: httpx.Request) -> None:
-            made.sent.append(request.url.path)
-
         await made.reset()
-        purser._http.event_hooks["request"].append(note)
+        purser._http.event_hooks["request"].append(made.note)
         yield made

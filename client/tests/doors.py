@@ -5,7 +5,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import httpx
 
@@ -13,7 +13,6 @@ from purser_client import AsyncPurser, BudgetBody
 
 T = TypeVar("T")
 MODEL = "gpt-4o"
-HELLO = "hello there"
 WORDS = " ".join(["hello"] * 40)
 """A reply of as many tokens as words."""
 
@@ -21,18 +20,6 @@ WORDS = " ".join(["hello"] * 40)
 def words(text: str) -> int:
     """Counts as the tokenizer of the provider does, for texts such as these."""
     return len(text.split())
-
-
-class Road(Protocol):
-    """How a framework calls the model."""
-
-    async def ask(self, text: str) -> str:
-        """The whole answer."""
-        ...
-
-    def stream(self, text: str) -> AsyncIterator[str]:
-        """The answer in pieces."""
-        ...
 
 
 @dataclass
@@ -52,6 +39,11 @@ class Door:
         return [self.session]
 
     @property
+    def proxied(self) -> int:
+        """How many requests were sent to the proxy."""
+        return sum(path.startswith(("/openai/", "/anthropic/")) for path in self.sent)
+
+    @property
     def asks(self) -> int:
         """How many holds were asked for."""
         return self.sent.count("/v1/holds")
@@ -61,9 +53,13 @@ class Door:
         """The address for clients of the provider."""
         return f"{str(self.provider.base_url).rstrip('/')}/v1"
 
-    async def limit(self, tokens: int, mode: str = "hard") -> None:
+    async def note(self, request: Any) -> None:
+        """Notes a request to the gate: a hook of the HTTP client that is tested."""
+        self.sent.append(request.url.path)
+
+    async def limit(self, tokens: int, mode: str = "hard", **policy: Any) -> None:
         """Limits the session."""
-        fields = {"limit_tokens": tokens, "mode": mode, "backpressure": [(1.0, 0)]}
+        fields = {"limit_tokens": tokens, "mode": mode, "backpressure": [(1.0, 0)]} | policy
         await self.purser.budgets.change(self.session, BudgetBody.model_validate(fields))
 
     async def figures(self) -> tuple[int, int]:

@@ -39,7 +39,10 @@ def _system(home: Path) -> Iterator[dict[str, str]]:
     purser = Path(sys.executable).with_name("purser")
     up = [str(purser), "up", "--data", str(home / "data"), "--port", "0", "--json"]
     serving = [sys.executable, "-m", "purser.compose.demo.provider", "--port", "0"]
-    with _process(serving, plain, home) as provider, _process(up, plain | settings, home) as ready:
+    with ExitStack() as stack:
+        provider = stack.enter_context(_process(serving, plain, home))
+        settings["PURSER_ALLOWED_API_BASES"] = provider["address"]
+        ready = stack.enter_context(_process(up, plain | settings, home))
         yield plain | {
             "PURSER_URL": ready["gateway"],
             "PURSER_API_KEY": ready["admin_key"],

@@ -5,12 +5,11 @@ these tests. `retries` of it is how often the framework itself repeats a failed 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 import pytest
-from doors import HELLO, WORDS, Door, Road
+from doors import WORDS, Door
+from roads import HELLO, Road, call, cancel, leave
 
 from purser_client import ApprovalNeeded, BudgetBusy, BudgetRefused
 
@@ -51,30 +50,18 @@ async def test_the_output_is_capped_by_the_hold(door: Door, road_of: RoadOf) -> 
     await door.is_charged(PROMPT + 20)
 
 
-async def test_cancelled_stream(door: Door, road_of: RoadOf) -> None:
-    await _stalling(door)
-    arrived = asyncio.Event()
-
-    async def read() -> None:
-        async for text in _text_so_far(road_of().stream(HELLO)):
-            if len(text.split()) == ARRIVED:
-                arrived.set()
-
-    reading = asyncio.create_task(read())
-    await _either(reading, arrived)
-    reading.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await reading
-    await _is_charged_what_was_produced(door)
-
-
-async def test_left_stream(door: Door, road_of: RoadOf) -> None:
-    await _stalling(door)
-    async with aclosing(road_of().stream(HELLO)) as stream:
-        async for text in _text_so_far(stream):
-            if len(text.split()) == ARRIVED:
-                break
-    await _is_charged_what_was_produced(door)
+@pytest.mark.parametrize("end", [cancel, leave])
+async def test_stream_that_is_cancelled_or_left(
+    door: Door, road_of: RoadOf, end: Callable[[Road, int], Awaitable[None]]
+) -> None:
+    await door.script(
+        rules=[{"reply": {"content": WORDS}, "chunks": 40}], faults=[{"kind": "hang", "after_chunks": ARRIVED}]
+    )
+    await end(road_of(), ARRIVED)
+    [served] = await door.served()
+    assert served["end"]["outcome"] == "client_gone"
+    assert served["end"]["produced_tokens"] == ARRIVED
+    await door.is_charged(PROMPT + ARRIVED)
 
 
 async def test_cancelled_before_the_answer_is_charged_the_estimate(door: Door, road_of: RoadOf) -> None:
@@ -128,7 +115,7 @@ async def test_refusal_is_one_request_to_the_gate_and_none_to_the_provider(
     await door.limit(10)
     door.sent.clear()
     with pytest.raises(BudgetRefused) as refused:
-        await _way(road_of(retries=2), way)
+        await call(road_of(retries=2), way)
     assert refused.value.refusal is not None
     assert refused.value.refusal.limit.tokens == 10
     assert door.sent == ["/v1/holds"]
@@ -171,35 +158,3 @@ async def test_parallel_calls_do_not_overspend(door: Door, road_of: RoadOf) -> N
     assert len(said) == len(served) >= 3
     assert all(isinstance(one, (BudgetBusy, BudgetRefused)) for one in answers if one not in said)
     await door.is_charged(*(one["charged_tokens"] for one in served))
-
-
-async def _way(road: Road, way: str) -> Any:
-    return await road.ask(HELLO) if way == "ask" else [piece async for piece in road.stream(HELLO)]
-
-
-async def _stalling(door: Door) -> None:
-    await door.script(
-        rules=[{"reply": {"content": WORDS}, "chunks": 40}], faults=[{"kind": "hang", "after_chunks": ARRIVED}]
-    )
-
-
-async def _text_so_far(stream: AsyncIterator[str]) -> AsyncIterator[str]:
-    text = ""
-    async for piece in stream:
-        text += piece
-        yield text
-
-
-async def _either(task: asyncio.Task[Any], event: asyncio.Event) -> None:
-    waiting = asyncio.create_task(event.wait())
-    await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
-    waiting.cancel()
-    if task.done():
-        task.result()
-
-
-async def _is_charged_what_was_produced(door: Door) -> None:
-    [served] = await door.served()
-    assert served["end"]["outcome"] == "client_gone"
-    assert served["end"]["produced_tokens"] == ARRIVED
-    await door.is_charged(PROMPT + ARRIVED)

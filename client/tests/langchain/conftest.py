@@ -1,4 +1,4 @@
-"""Agents of LangChain on the provider of the tests."""
+"""Agents of LangChain on the provider of the tests, and its model on the proxy."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import ModelRetryMiddleware
 from langchain_openai import ChatOpenAI
 from openai import DefaultAsyncHttpxClient, OpenAIError
+from proxy import KEY, address, headers
 from pydantic import SecretStr
 from table import OUTPUT
 
@@ -61,3 +62,36 @@ def road_of(door: Door, model: ChatOpenAI) -> Callable[..., LangChainRoad]:
         return LangChainRoad(model, middleware, retries)
 
     return make
+
+
+@dataclass
+class ChatRoad:
+    """A model without an agent."""
+
+    model: ChatOpenAI
+
+    async def ask(self, text: str) -> str:
+        return str((await self.model.ainvoke(text)).content)
+
+    async def stream(self, text: str) -> AsyncIterator[str]:
+        async for chunk in self.model.astream(text):
+            if chunk.content:
+                yield str(chunk.content)
+
+
+@pytest.fixture
+async def client_of(door: Door) -> AsyncIterator[Callable[..., ChatRoad]]:
+    async with DefaultAsyncHttpxClient(event_hooks={"request": [door.note]}) as http:
+
+        def make(**more: str) -> ChatRoad:
+            model = ChatOpenAI(
+                model=MODEL,
+                base_url=address("openai/v1"),
+                api_key=SecretStr(KEY),
+                default_headers=headers(door, more),
+                max_tokens=OUTPUT,
+                http_async_client=http,
+            )
+            return ChatRoad(model)
+
+        yield make

@@ -7,10 +7,11 @@ from typing import Any
 
 import httpx
 import pytest
-from doors import HELLO, WORDS, Door, words
+from doors import WORDS, Door, words
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from roads import HELLO
 from table import ARRIVED, OUTPUT, PROMPT
 
 from purser_client import BudgetRefused, Purser, PurserError

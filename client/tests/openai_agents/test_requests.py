@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 from agents import Agent, ModelRetryBackoffSettings, ModelRetrySettings, ModelSettings, Runner
-from doors import HELLO, MODEL, Door
+from doors import MODEL, Door
+from roads import HELLO
 from table import OUTPUT, PROMPT
 
 from purser_client import BudgetRefused

@@ -21,7 +21,8 @@ from purser_client.openai_agents import PurserProvider
 from purser_client.temporal import PurserPlugin, budget_path
 
 with workflow.unsafe.imports_passed_through():
-    from doors import HELLO, MODEL, Door, eventually
+    from doors import MODEL, Door, eventually
+    from roads import HELLO
     from table import OUTPUT
 
 

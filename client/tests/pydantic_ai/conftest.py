@@ -1,4 +1,4 @@
-"""The model of pydantic-ai on the provider of the tests."""
+"""The model of pydantic-ai on the provider of the tests, and on the proxy."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from doors import MODEL, Door
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+from proxy import KEY, address, headers
 from pydantic_ai import Agent
 from pydantic_ai.models import Model
 from pydantic_ai.models.fallback import FallbackModel
@@ -51,3 +52,15 @@ def road_of(door: Door, wrapped: Model) -> Callable[..., PydanticRoad]:
         return PydanticRoad(FallbackModel(model, *[model] * retries) if retries else model)
 
     return make
+
+
+@pytest.fixture
+async def client_of(door: Door) -> AsyncIterator[Callable[..., PydanticRoad]]:
+    async with DefaultAsyncHttpxClient(event_hooks={"request": [door.note]}) as http:
+
+        def make(**more: str) -> PydanticRoad:
+            named = headers(door, more)
+            client = AsyncOpenAI(base_url=address("openai/v1"), api_key=KEY, default_headers=named, http_client=http)
+            return PydanticRoad(OpenAIChatModel(MODEL, provider=OpenAIProvider(openai_client=client)))
+
+        yield make

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from doors import HELLO, Door
+from doors import Door
 from pydantic_ai import Agent
+from roads import HELLO
 
 CALL = {"id": "call-1", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
 

@@ -1,0 +1,3 @@
+"""The table of the proxy, for `ChatOpenAI` without an agent."""
+
+from proxy import *  # noqa: F403

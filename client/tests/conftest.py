@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 from doors import Door, words
+from table import ARRIVED
 
 from purser_client import AsyncPurser
 
@@ -18,3 +19,9 @@ async def door() -> AsyncIterator[Door]:
         await made.reset()
         purser._http.event_hooks["request"].append(made.note)
         yield made
+
+
+@pytest.fixture
+def left_stream() -> int:
+    """What a stream that is left after ARRIVED tokens of output is charged for them."""
+    return ARRIVED

@@ -15,6 +15,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "client" / "tests"
+LOOPS = {"litellm": "session"}
+"""How long the event loop of a framework lives, if not only for a test. LiteLLM keeps its first one."""
 PRICES = {"gpt-4o": {"input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06, "max_output_tokens": 4096}}
 
 
@@ -35,6 +37,8 @@ def _system(home: Path) -> Iterator[dict[str, str]]:
         "XDG_DATA_HOME": str(home / "share"),
         "PURSER_PRICE_FILE": str(home / "prices.json"),
         "PURSER_METRICS_PORT": "0",
+        "PURSER_GRACE_S": "1",
+        "PURSER_SWEEP_EVERY_S": "1",
     }
     purser = Path(sys.executable).with_name("purser")
     up = [str(purser), "up", "--data", str(home / "data"), "--port", "0", "--json"]
@@ -76,6 +80,8 @@ def _run(framework: str, env: dict[str, str]) -> int:
     python = ROOT / ".venv-doors" / framework / "bin" / "python"
     folder = TESTS / framework.replace("-", "_")
     command = [str(python), "-m", "pytest", "-q", "-c", str(TESTS / "pytest.ini"), "--rootdir", str(ROOT), str(folder)]
+    for what in ("fixture", "test"):
+        command += ["-o", f"asyncio_default_{what}_loop_scope={LOOPS.get(framework, 'function')}"]
     sys.stdout.write(f"{framework}: ")
     sys.stdout.flush()
     return int(subprocess.run(command, env=env, cwd=ROOT, check=False).returncode != 0)

@@ -19,6 +19,7 @@ SERVER = ("budget", "context", "activities", "workflows", "gateway", "compose", 
 
 EXTRAS = {
     "langchain": {"langchain", "langchain_core", "langgraph"},
+    "litellm": {"litellm"},
     "temporal": {"temporalio"},
     "openai_agents": {"agents", "openai"},
     "pydantic_ai": {"pydantic_ai"},

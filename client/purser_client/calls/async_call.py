@@ -45,12 +45,20 @@ class AsyncCall(OpenCall):
             self._course.streamed.add(chunk)
             yield chunk
 
-    async def __aenter__(self) -> Self:
+    async def admit(self) -> None:
+        """Asks the gate as the block does, for who has none and will `end` the call. The lease is not renewed."""
         try:
             await self._run(self._course.admit())
         except BaseException as error:
-            await uncancelled(self._run(self._course.end(error)))
+            await self.end(error)
             raise
+
+    async def end(self, error: BaseException | None = None) -> None:
+        """Ends the hold as the end of the block does: by what is known of the usage if nothing was settled."""
+        await uncancelled(self._run(self._course.end(error)))
+
+    async def __aenter__(self) -> Self:
+        await self.admit()
         self._keeper = asyncio.create_task(self._keep())
         return self
 
@@ -59,7 +67,7 @@ class AsyncCall(OpenCall):
     ) -> None:
         if self._keeper is not None:
             self._keeper.cancel()
-        await uncancelled(self._run(self._course.end(error)))
+        await self.end(error)
 
     async def _keep(self) -> None:
         """Renews the lease, three times in its length."""

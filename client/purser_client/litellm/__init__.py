@@ -1,0 +1,5 @@
+"""Budgets for LiteLLM: `PurserLogger`, a callback."""
+
+from purser_client.litellm.logger import PurserLogger
+
+__all__ = ["PurserLogger"]

@@ -1,0 +1,161 @@
+"""What is particular to LiteLLM: hidden repetitions, its cache, leases that nobody renews, and calls that it hides."""
+
+import asyncio
+import gc
+import logging
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import litellm
+import pytest
+from doors import WORDS, Door, eventually
+from litellm.types.caching import LiteLLMCacheType
+from roads import HELLO
+from table import ARRIVED, OUTPUT, PROMPT
+
+from purser_client import BudgetRefused
+from purser_client.litellm import PurserLogger
+
+SAID = [{"role": "user", "content": HELLO}]
+
+
+@pytest.fixture
+def caching() -> Iterator[None]:
+    litellm.cache = litellm.Cache(type=LiteLLMCacheType.LOCAL)
+    yield
+    litellm.cache = None
+
+
+async def test_a_call_without_a_router_is_one_request_that_litellm_does_not_repeat_by_itself(
+    door: Door, road_of: Callable[..., Any]
+) -> None:
+    params = road_of().params
+    await door.script(faults=[{"kind": "server_error", "times": 2}])
+    for number in (1, 2):
+        with pytest.raises(litellm.InternalServerError):
+            await litellm.acompletion(messages=SAID, num_retries=2, **params)
+        assert len(await door.served()) == number
+    await door.is_charged(2 * (PROMPT + OUTPUT))
+
+
+async def test_a_refused_call_is_not_repeated_past_the_gate(door: Door, road_of: Callable[..., Any]) -> None:
+    params = road_of().params
+    await door.limit(10)
+    with pytest.raises(BudgetRefused) as refused:
+        await litellm.acompletion(messages=SAID, num_retries=2, **params)
+    assert door.asks == 1
+    assert await door.served() == []
+    again = pickle.loads(pickle.dumps(refused.value))
+    assert (type(again), str(again)) == (BudgetRefused, str(refused.value))
+    assert str(again).startswith(f"refuse: {door.session} may spend 10 tokens")
+
+
+@pytest.mark.parametrize("name", ["max_retries", "num_retries"])
+async def test_retries_of_a_deployment_do_not_repeat_a_request_under_its_hold(
+    door: Door, road_of: Callable[..., Any], name: str
+) -> None:
+    params = road_of().params | {name: 2}
+    router = litellm.Router([{"model_name": "greeter", "litellm_params": params}], num_retries=0)
+    await door.script(faults=[{"kind": "drop", "times": 2}])
+    with pytest.raises(litellm.InternalServerError):
+        await router.acompletion("greeter", SAID)
+    assert len(await door.served()) == 1
+    await door.is_charged(PROMPT + OUTPUT)
+
+
+async def test_a_refusal_does_not_rest_the_deployment_of_a_router(door: Door, road_of: Callable[..., Any]) -> None:
+    params = road_of().params
+    router = litellm.Router([{"model_name": "greeter", "litellm_params": params}] * 2, allowed_fails=0)
+    await door.limit(10)
+    for _ in range(2):
+        with pytest.raises(BudgetRefused):
+            await router.acompletion("greeter", SAID)
+    healthy, _ = await router._async_get_healthy_deployments("greeter", None)
+    assert len(healthy) == 2
+
+
+async def test_a_request_is_counted_and_capped_whatever_form_it_has(door: Door, road_of: Callable[..., Any]) -> None:
+    await door.limit(PROMPT + 20)
+    await door.script(rules=[{"reply": {"content": WORDS}}])
+    params = road_of(min_output_tokens=10).params
+    del params["max_tokens"], params["model"]
+    await litellm.acompletion("openai/gpt-4o", SAID, max_completion_tokens=OUTPUT, **params)
+    await door.is_charged(PROMPT + 20)
+
+
+async def test_a_call_that_outlasts_its_lease_is_charged_its_estimate_until_it_reports(
+    door: Door, road_of: Callable[..., Any]
+) -> None:
+    await door.script(faults=[{"kind": "hold", "after_chunks": ARRIVED}], rules=[{"reply": {"content": WORDS}}])
+    stream = road_of(lease_s=2).stream(HELLO)
+    await anext(stream)
+    await door.is_charged(PROMPT + OUTPUT)
+    (await door.provider.post("/_control/continue", json={})).raise_for_status()
+    assert [piece async for piece in stream]
+
+    async def reported() -> bool | None:
+        return (await door.figures()) == (PROMPT + 40, 0) or None
+
+    assert await eventually(reported)
+
+
+async def test_a_reply_without_usage_is_charged_its_estimate_and_a_stream_what_has_arrived(
+    door: Door, road_of: Callable[..., Any]
+) -> None:
+    await door.script(rules=[{"reply": {"content": "hello"}, "report_usage": False}])
+    await road_of().ask(HELLO)
+    await door.is_charged(PROMPT + OUTPUT)
+    assert [piece async for piece in road_of().stream(HELLO)] == ["hello"]
+    await door.is_charged(PROMPT + OUTPUT, PROMPT + 1)
+
+
+async def test_a_stream_that_breaks_off_is_charged_what_has_arrived(door: Door, road_of: Callable[..., Any]) -> None:
+    await door.script(
+        rules=[{"reply": {"content": WORDS}, "chunks": 40}], faults=[{"kind": "drop", "after_chunks": ARRIVED}]
+    )
+    with pytest.raises(litellm.APIConnectionError):
+        [piece async for piece in road_of().stream(HELLO)]
+    await door.is_charged(PROMPT + ARRIVED)
+
+
+async def test_a_stream_that_was_left_is_forgotten_with_what_litellm_keeps_of_it(
+    door: Door, road_of: Callable[..., Any]
+) -> None:
+    stream = road_of().stream(HELLO)
+    await anext(stream)
+    assert PurserLogger._open
+    await stream.aclose()
+
+    async def forgotten() -> bool | None:
+        gc.collect()
+        return PurserLogger._open == {} or None
+
+    assert await eventually(forgotten)
+
+
+@pytest.mark.usefixtures("caching")
+async def test_an_answer_from_the_cache_costs_nothing(door: Door, road_of: Callable[..., Any]) -> None:
+    params = road_of().params
+    said = [{"role": "user", "content": f"{HELLO} {door.session}"}]
+    first = await litellm.acompletion(messages=said, **params)
+    again = await litellm.acompletion(messages=said, **params)
+    assert again.choices[0].message.content == first.choices[0].message.content
+    [served] = await door.served()
+    assert door.asks == 2
+    await door.is_charged(served["charged_tokens"])
+
+
+async def test_calls_before_which_litellm_asks_nobody_are_not_held_and_the_log_says_so(
+    door: Door, road_of: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    params = road_of().params
+    with caplog.at_level(logging.WARNING, "purser_client"):
+        await asyncio.to_thread(litellm.completion, messages=SAID, **params)
+        await litellm.aembedding("openai/text-embedding-3-small", [HELLO], api_base=door.api_base, api_key="none")
+        await litellm.acompletion(messages=SAID, **params)
+    assert {one.getMessage() for one in caplog.records if one.name == "purser_client"} == {
+        "LiteLLM asks nobody before completion of gpt-4o: no hold covers it",
+        "LiteLLM asks nobody before aembedding of text-embedding-3-small: no hold covers it",
+    }
+    assert door.asks == 1

@@ -1,0 +1,3 @@
+"""The table, for LiteLLM. Its retries are those of a Router."""
+
+from table import *  # noqa: F403

@@ -18,6 +18,7 @@ SERVER = ("budget", "context", "activities", "workflows", "gateway", "compose", 
 
 
 EXTRAS = {
+    "google_adk": {"google"},
     "langchain": {"langchain", "langchain_core", "langgraph"},
     "litellm": {"litellm"},
     "temporal": {"temporalio"},

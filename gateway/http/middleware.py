@@ -11,6 +11,7 @@ from time import perf_counter
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from purser.budget.errors import InvalidRequest, LedgerUnavailable, NotFound
@@ -56,6 +57,8 @@ class Boundary:
 
         try:
             await self._app(scope, receive, watch)
+        except ClientDisconnect:
+            pass  # nobody is left to answer
         except Exception as error:
             if status:  # too late for another response: the server closes the connection
                 raise

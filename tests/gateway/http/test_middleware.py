@@ -1,5 +1,6 @@
 """Middleware: internal errors reveal nothing, and no secret or body reaches a log."""
 
+import asyncio
 from typing import Any
 
 import httpx
@@ -28,6 +29,26 @@ async def test_a_fault_of_ours_is_a_500_problem_and_the_log_has_its_place_but_no
     assert failed["error"] == "RaiseError"
     assert failed["at"]
     assert CANARY not in answer.text + str(logs)
+
+
+@pytest.mark.parametrize("path", ["/v1/holds", "/v1/tasks"])
+async def test_a_client_that_leaves_before_its_body_is_whole_is_no_fault_of_ours(
+    gateway: RunningGateway, admin: httpx.AsyncClient, path: str
+) -> None:
+    with capture_logs() as logs:
+
+        async def ended() -> EventDict | None:
+            return next((entry for entry in logs if entry["event"] == "request"), None)
+
+        host = httpx.URL(gateway.url)
+        _, writer = await asyncio.open_connection(host.host, host.port)
+        head = f"POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: {admin.headers['authorization']}\r\n"
+        writer.write(f'{head}content-type: application/json\r\ncontent-length: 100\r\n\r\n{{"key"'.encode())
+        await writer.drain()
+        writer.close()
+        request = await eventually(ended)
+    assert (request["log_level"], request["status"]) == ("debug", 0)
+    assert [entry["event"] for entry in logs if entry["log_level"] == "error"] == []
 
 
 async def test_no_body_query_or_key_reaches_the_log(admin: httpx.AsyncClient) -> None:

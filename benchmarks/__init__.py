@@ -6,6 +6,6 @@ A benchmark is a module with `run(data: Path | None) -> Outcome`; `data` is a fo
 
 NAMES = (
     "context", "edge", "holds", "http", "ledger", "memory", "proxy", "redact", "summaries", "tasks", "tokens",
-    "windows",
+    "turn", "windows",
 )  # fmt: skip
 """Names of all benchmarks."""

@@ -30,6 +30,7 @@ from tests.support.runs.outcomes import pytest_make_collect_report as pytest_mak
 from tests.support.runs.outcomes import pytest_runtest_makereport as pytest_runtest_makereport
 from tests.support.runs.outcomes import pytest_terminal_summary as pytest_terminal_summary
 from tests.support.runs.outcomes import seed as seed
+from tests.support.servers.forked import Forks, start_forks
 from tests.support.shared import Stop, shared
 
 # How fast a machine is proves nothing: a busy one would fail tests whose rules hold.
@@ -209,3 +210,13 @@ async def temporal_client(temporal_address: str) -> Client:
 def task_queue() -> str:
     """A task queue that no other test polls."""
     return f"test-{uuid.uuid4()}"
+
+
+# --- processes of Purser ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def forks(run_dir: Path) -> Iterator[Forks]:
+    """Processes of Purser whose imports all workers of this run share."""
+    with shared(run_dir, "forks", lambda: start_forks(run_dir)) as address:
+        yield Forks(address)

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.databases import create
 from tests.support.servers.commands import Commands
-from tests.support.servers.purser import Purser
+from tests.support.servers.forked import Forks
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,12 @@ def system(
     postgres_server: str,
     template: str,
     worker_id: str,
+    forks: Forks,
     temporal_address: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[System]:
     home = tmp_path_factory.mktemp("cli")
-    server = Purser.at(
+    server = forks.purser(
         home,
         allowed_api_bases=provider,
         metrics_port="0",

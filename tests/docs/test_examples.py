@@ -21,7 +21,7 @@ from standardwebhooks import Webhook
 from purser.compose.stack.ports import free_port
 from tests.support.databases import create
 from tests.support.servers.commands import Commands
-from tests.support.servers.purser import Purser
+from tests.support.servers.forked import Forks
 
 pytestmark = pytest.mark.stack
 ROOT = Path(__file__).parents[2]
@@ -63,6 +63,7 @@ def system(
     postgres_server: str,
     template: str,
     worker_id: str,
+    forks: Forks,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[System]:
     # Examples use the task queues of the documentation, so they need a separate Temporal.
@@ -71,7 +72,7 @@ def system(
     with _process("-m", "purser.compose.demo.provider", "--port", "0", "--script", script) as process:
         assert process.stdout is not None
         provider = json.loads(process.stdout.readline())["address"]
-        server = Purser.at(
+        server = forks.purser(
             home,
             allowed_api_bases=provider,
             metrics_port="0",

@@ -13,8 +13,9 @@ from temporalio.client import Client
 
 from purser.compose.demo.provider import Match
 from tests.support.runs.proof import some
+from tests.support.servers.forked import Forked, Forks
 from tests.support.servers.postgres_proxy import Proxy, Trap, When, postgres_proxy
-from tests.support.servers.purser import Purser, Started
+from tests.support.servers.purser import Started
 from tests.support.world import World, eventually, world
 
 pytestmark = pytest.mark.stack
@@ -29,13 +30,12 @@ class Crash:
 
     world: World
     proxy: Proxy
-    purser: Purser
+    purser: Forked
     worker: Started | None = None
 
     async def start_worker(self, dsn: str | None = None, lease_s: int = LEASE_S) -> None:
         """Starts a worker that connects to Postgres through the proxy, or directly with `dsn`."""
-        settings = {"PURSER_DSN": dsn or self.proxy.dsn, "PURSER_LEASE_S": str(lease_s)}
-        purser = Purser(self.purser.home, {**self.purser.env, **settings})
+        purser = self.purser.having(dsn=dsn or self.proxy.dsn, lease_s=str(lease_s))
         self.worker = await asyncio.to_thread(purser.start, "worker")
 
     async def kill(self) -> None:
@@ -86,12 +86,12 @@ POINTS = (
 
 @pytest.fixture
 async def crash(
-    dsn: str, temporal_client: Client, temporal_address: str, task_queue: str, tmp_path: Path
+    dsn: str, temporal_client: Client, temporal_address: str, task_queue: str, tmp_path: Path, forks: Forks
 ) -> AsyncIterator[Crash]:
     """A world, a proxy in front of its Postgres, and the command that starts workers."""
     async with world(dsn, temporal_client, task_queue) as made, postgres_proxy(dsn) as proxy:
         settings = {"temporal_address": temporal_address, "task_queue": task_queue, "grace_s": str(GRACE_S)}
-        purser = Purser.at(tmp_path, **settings, sweep_every_s="1", allowed_api_bases=made.provider.address)
+        purser = forks.purser(tmp_path, **settings, sweep_every_s="1", allowed_api_bases=made.provider.address)
         crash = Crash(made, proxy, purser)
         try:
             yield crash

@@ -19,8 +19,9 @@ from purser.gateway.postgres.keys import Keys
 from tests.support.actors import TESTER
 from tests.support.runs.proof import sized, some
 from tests.support.servers.clients import plain_client
+from tests.support.servers.forked import Forked, Forks
 from tests.support.servers.postgres_proxy import Proxy, Trap, When, postgres_proxy
-from tests.support.servers.purser import Purser, Started
+from tests.support.servers.purser import Started
 from tests.support.servers.retrying_client import RetryingClient
 from tests.support.world import TENANT, World, eventually, world
 
@@ -38,15 +39,14 @@ class System:
 
     world: World
     proxy: Proxy
-    purser: Purser
+    purser: Forked
     url: str
     clients: AsyncExitStack
     process: Started | None = None
 
     async def start(self, dsn: str | None = None, **settings: str) -> None:
         """Starts a gateway that connects to Postgres through the proxy, or directly with `dsn`."""
-        more = {f"PURSER_{name.upper()}": value for name, value in settings.items()}
-        purser = Purser(self.purser.home, {**self.purser.env, "PURSER_DSN": dsn or self.proxy.dsn, **more})
+        purser = self.purser.having(dsn=dsn or self.proxy.dsn, **settings)
         self.process = await asyncio.to_thread(purser.start, "gateway")
 
     async def kill(self) -> None:
@@ -64,7 +64,7 @@ class System:
 
 @pytest.fixture
 async def system(
-    dsn: str, temporal_client: Client, temporal_address: str, task_queue: str, tmp_path: Path
+    dsn: str, temporal_client: Client, temporal_address: str, task_queue: str, tmp_path: Path, forks: Forks
 ) -> AsyncIterator[System]:
     """Without a gateway yet. Worker and provider are in this process; they send nothing from the outbox."""
     port = free_port()
@@ -77,7 +77,7 @@ async def system(
         postgres_proxy(dsn) as proxy,
         AsyncExitStack() as clients,
     ):
-        purser = Purser.at(tmp_path, **places, **settings, allowed_api_bases=made.provider.address)
+        purser = forks.purser(tmp_path, **places, **settings, allowed_api_bases=made.provider.address)
         system = System(made, proxy, purser, f"http://127.0.0.1:{port}", clients)
         try:
             yield system

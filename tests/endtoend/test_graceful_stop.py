@@ -14,7 +14,8 @@ from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
 from tests.support.actors import TESTER
-from tests.support.servers.purser import Purser, Started
+from tests.support.servers.forked import Forks
+from tests.support.servers.purser import Started
 
 pytestmark = pytest.mark.stack
 DRAIN_S = 2
@@ -36,14 +37,14 @@ class Process:
 
 @pytest.fixture
 async def process(
-    dsn: str, temporal_address: str, task_queue: str, tmp_path_factory: pytest.TempPathFactory
+    dsn: str, temporal_address: str, task_queue: str, forks: Forks, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Process]:
     async with await create_pool(dsn, size=1) as pool:
         made = await Keys(pool).create("default", "ops", Role.ADMIN, by=TESTER)
     port, home = free_port(), tmp_path_factory.mktemp("gateway")
     places = {"dsn": dsn, "temporal_address": temporal_address, "task_queue": task_queue}
     settings = {"metrics_port": "0", "drain_s": str(DRAIN_S), "shutdown_grace_s": "20"}
-    purser = Purser.at(home, **places, **settings)
+    purser = forks.purser(home, **places, **settings)
     started = await asyncio.to_thread(purser.start, "gateway", "--port", str(port))
     try:
         yield Process(started, port, made.secret)

@@ -15,6 +15,7 @@ from purser.budget.postgres.reports.burn import Burn
 from purser.compose.stack.ports import free_port
 from tests.support.ledger import Books
 from tests.support.runs.proof import sized
+from tests.support.servers.forked import Forks
 from tests.support.servers.monitoring import Running, program, running_processes, shipped_prometheus, started_program
 from tests.support.world import World, eventually, world
 
@@ -44,10 +45,12 @@ async def system(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIte
 
 
 @pytest.fixture
-async def running(tmp_path: Path, system: World, dsn: str, temporal_address: str) -> AsyncIterator[Running]:
+async def running(
+    forks: Forks, tmp_path: Path, system: World, dsn: str, temporal_address: str
+) -> AsyncIterator[Running]:
     bases = system.provider.api_base
     async with running_processes(
-        tmp_path, dsn, temporal_address, system.task_queue, allowed_api_bases=bases, backpressure="[]"
+        forks, tmp_path, dsn, temporal_address, system.task_queue, allowed_api_bases=bases, backpressure="[]"
     ) as made:
         yield made
 

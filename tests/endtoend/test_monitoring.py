@@ -17,6 +17,7 @@ from purser.compose.settings import Settings
 from purser.compose.stack.ports import free_port
 from purser.gateway.metrics.requests import Metrics as GatewayMetrics
 from tests.support.runs.temporal_families import TEMPORAL
+from tests.support.servers.forked import Forks
 from tests.support.servers.metrics import Asked, Scrape
 from tests.support.servers.monitoring import (
     DEPLOY,
@@ -44,8 +45,10 @@ _PARTS = re.compile(r"_(bucket|sum|count)$")
 
 
 @pytest.fixture
-async def running(tmp_path: Path, dsn: str, temporal_address: str, task_queue: str) -> AsyncIterator[Running]:
-    async with running_processes(tmp_path, dsn, temporal_address, task_queue) as made:
+async def running(
+    forks: Forks, tmp_path: Path, dsn: str, temporal_address: str, task_queue: str
+) -> AsyncIterator[Running]:
+    async with running_processes(forks, tmp_path, dsn, temporal_address, task_queue) as made:
         yield made
 
 

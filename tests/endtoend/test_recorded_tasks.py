@@ -9,6 +9,7 @@ from purser.budget.usage import Usage, normalize
 from purser.compose.demo.recordings import MAKERS
 from tests.support.runs.proof import sized
 from tests.support.runs.recorded import run_recorded
+from tests.support.servers.forked import Forks
 
 pytestmark = pytest.mark.stack
 COUNT = sized(1, 10)
@@ -16,8 +17,10 @@ COUNT = sized(1, 10)
 
 
 @pytest.mark.proof
-def test_recorded_tasks_are_charged_exactly_what_the_provider_served(tmp_path: Path, shared_data: Path) -> None:
-    ran = run_recorded(tmp_path, shared_data, COUNT)
+def test_recorded_tasks_are_charged_exactly_what_the_provider_served(
+    forks: Forks, tmp_path: Path, shared_data: Path
+) -> None:
+    ran = run_recorded(forks, tmp_path, shared_data, COUNT)
     prices = PriceBook.load()
 
     assert len(ran.ended) == COUNT * len(MAKERS)

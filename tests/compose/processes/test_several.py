@@ -24,7 +24,8 @@ from tests.gateway.dashboard.test_streams import Opened
 from tests.support.actors import TESTER
 from tests.support.databases import create
 from tests.support.servers.clients import plain_client
-from tests.support.servers.purser import Purser, Started
+from tests.support.servers.forked import Forked, Forks
+from tests.support.servers.purser import Started
 from tests.support.world import WITHIN_S, eventually
 
 COUNT = 3
@@ -36,7 +37,7 @@ NEW = httpx.Limits(max_keepalive_connections=0)
 class Several:
     """A gateway of several processes."""
 
-    purser: Purser
+    purser: Forked
     started: Started
     dsn: str
     metrics_port: int
@@ -68,12 +69,13 @@ def several(
     postgres_server: str,
     template: str,
     worker_id: str,
+    forks: Forks,
     temporal_address: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Several]:
     port = free_port()
     dsn = asyncio.run(create(postgres_server, f"several_{worker_id}", template))
-    purser = Purser.at(
+    purser = forks.purser(
         tmp_path_factory.mktemp("several"), dsn=dsn, temporal_address=temporal_address, metrics_port=str(port)
     )
     started = purser.start("gateway", "--processes", str(COUNT), "--port", "0")
@@ -160,8 +162,7 @@ async def test_a_page_is_the_same_whichever_process_is_asked(several: Several) -
 
 @pytest.mark.stack
 def test_what_all_processes_lack_is_reported_once(several: Several) -> None:
-    env = {**several.purser.env, "PURSER_DSN": f"postgresql://127.0.0.1:{free_port()}/nothing"}
-    purser = Purser(several.purser.home, env)
+    purser = several.purser.having(dsn=f"postgresql://127.0.0.1:{free_port()}/nothing")
     problem = purser.json("gateway", "--processes", str(COUNT), "--port", "0", code=1)
     assert problem["type"] == "urn:purser:unreachable"
 

@@ -21,14 +21,15 @@ from purser.compose.migrate import current, head
 from purser.compose.processes.up import up
 from purser.compose.processes.up_file import Running, command_settings
 from purser.compose.settings import Settings
+from tests.support.servers.forked import Forks
 from tests.support.servers.purser import Purser, processes_naming
 
 pytestmark = pytest.mark.stack
 
 
 @pytest.fixture
-def purser(tmp_path: Path) -> Purser:
-    return Purser.at(tmp_path)
+def purser(forks: Forks, tmp_path: Path) -> Purser:
+    return forks.purser(tmp_path)
 
 
 @pytest.fixture
@@ -38,21 +39,21 @@ def data(tmp_path: Path) -> Path:
 
 @dataclass(frozen=True)
 class RunningUp:
-    """A running `purser up`, its commands and its data directory."""
+    """A running `purser up`, other commands, and its data directory."""
 
-    purser: Purser
+    commands: Purser
     data: Path
     ready: dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def running_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningUp]:
-    """A `purser up` for tests that do not change it. At the end a signal stops all of it."""
+def running_up(forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningUp]:
+    """A `purser up`, started as a user does, for tests that do not change it. At the end a signal stops all of it."""
     home = tmp_path_factory.mktemp("running_up")
-    purser, data = Purser.at(home), home / "data"
-    started = purser.start("up", "--data", str(data), "--port", "0")
+    data = home / "data"
+    started = Purser.at(home).start("up", "--data", str(data), "--port", "0")
     assert len(processes_naming(data)) >= 3, "up, postgres and temporal"
-    yield RunningUp(purser, data, started.ready)
+    yield RunningUp(forks.purser(home), data, started.ready)
     assert started.end(signal.SIGTERM) == 0
     assert processes_naming(data) == []
     assert not (data / "up.json").exists()
@@ -73,14 +74,14 @@ def test_a_key_for_secrets_is_made_for_this_user_only(running_up: RunningUp) -> 
 
 
 def test_other_commands_find_the_last_up(running_up: RunningUp) -> None:
-    findings = {finding["name"]: finding for finding in running_up.purser.json("doctor")["findings"]}
+    findings = {finding["name"]: finding for finding in running_up.commands.json("doctor")["findings"]}
     assert {finding["state"] for finding in findings.values()} == {"ok"}
     assert running_up.ready["gateway"] in findings["gateway"]["detail"]
 
 
 @pytest.mark.parametrize("fresh", [[], ["--fresh"]], ids=["plain", "fresh"])
 def test_a_second_up_says_so_and_breaks_nothing(running_up: RunningUp, fresh: list[str]) -> None:
-    problem = running_up.purser.json("up", "--data", str(running_up.data), *fresh, code=1)
+    problem = running_up.commands.json("up", "--data", str(running_up.data), *fresh, code=1)
     assert problem["type"] == "urn:purser:already-running"
     assert str(running_up.data) in problem["detail"]
     assert running_up.ready["gateway"] in problem["detail"]
@@ -149,9 +150,9 @@ def test_a_directory_of_another_user_is_refused(purser: Purser, data: Path) -> N
 
 @pytest.mark.proof
 async def test_configured_servers_are_used_and_left_alone(
-    tmp_path: Path, data: Path, dsn: str, temporal_address: str
+    forks: Forks, tmp_path: Path, data: Path, dsn: str, temporal_address: str
 ) -> None:
-    purser = Purser.at(tmp_path, dsn=dsn, temporal_address=temporal_address)
+    purser = forks.purser(tmp_path, dsn=dsn, temporal_address=temporal_address)
     with purser.up("--data", str(data), "--port", "0") as started:
         assert started.ready["postgres"] == dsn
         assert started.ready["temporal"] == temporal_address

@@ -16,7 +16,7 @@ from purser.gateway.postgres.keys import Keys
 from tests.gateway.proxy.conftest import HELLO
 from tests.support.actors import TESTER
 from tests.support.ledger import Books
-from tests.support.servers.purser import Purser
+from tests.support.servers.forked import Forks
 
 pytestmark = pytest.mark.stack
 CAP = 100
@@ -25,11 +25,11 @@ HOLDS = "select state, tokens, charged_tokens from holds"
 
 
 async def test_a_killed_gateway_leaves_a_presumed_attempt_and_nothing_open_after_the_lease(
-    provider: Provider, dsn: str, temporal_address: str, task_queue: str, tmp_path: Path
+    provider: Provider, dsn: str, temporal_address: str, task_queue: str, tmp_path: Path, forks: Forks
 ) -> None:
     places = {"dsn": dsn, "temporal_address": temporal_address, "task_queue": task_queue, "gateway_port": "0"}
     quiet = {"metrics_port": "0", "dashboard": "false", "sweep_every_s": "3600"}
-    purser = Purser.at(tmp_path, **places, **quiet, allowed_api_bases=provider.address)
+    purser = forks.purser(tmp_path, **places, **quiet, allowed_api_bases=provider.address)
     provider.control.add_rule(Rule(reply=Reply(content=" ".join(map(str, range(40)))), chunks=20))
     provider.control.hold(after_chunks=3)
     async with await create_pool(dsn, size=2) as pool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from purser.compose.demo.provider import Served, read_log
 from purser.compose.stack.ports import LOOPBACK, free_port
+from tests.support.servers.forked import Forks
 from tests.support.servers.purser import Purser, Started
 
 AT_ONCE = 4
@@ -37,10 +38,11 @@ class Recorded:
         return [one for one in self.served if (one.arrival.recording, one.arrival.agent) == (task_id, agent_id)]
 
 
-def run_recorded(home: Path, data: Path, count: int) -> Recorded:
+def run_recorded(forks: Forks, home: Path, data: Path, count: int) -> Recorded:
     """Runs the first tasks of each data set.
 
     Args:
+        forks: starts `purser`.
         home: an empty directory.
         data: folder of data sets.
         count: how many tasks of each.
@@ -50,7 +52,7 @@ def run_recorded(home: Path, data: Path, count: int) -> Recorded:
     made = ["purser.compose.demo.recordings", data, "--out", home, "--count", count, "--provider", provider]
     subprocess.run(_python(*made), check=True, capture_output=True)
     files = sorted((home / "tasks").glob("*.json"))
-    purser = Purser.at(home, allowed_api_bases=provider)
+    purser = forks.purser(home, allowed_api_bases=provider)
     with (
         _provider(home, port),
         purser.up("--port", "0", "--data", str(home / "data")) as started,

@@ -23,7 +23,8 @@ from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
 from tests.support.actors import TESTER
 from tests.support.servers.clients import plain_client
-from tests.support.servers.purser import Purser, Started
+from tests.support.servers.forked import Forks
+from tests.support.servers.purser import Started
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "compose" / "deploy"
@@ -56,13 +57,13 @@ class Running:
 
 @asynccontextmanager
 async def running_processes(
-    home: Path, dsn: str, temporal_address: str, task_queue: str, **settings: str
+    forks: Forks, home: Path, dsn: str, temporal_address: str, task_queue: str, **settings: str
 ) -> AsyncIterator[Running]:
     """Runs a gateway and a worker on these servers until the end of the block."""
     async with await create_pool(dsn, size=1) as pool:
         key = (await Keys(pool).create("default", "test", Role.ADMIN, by=TESTER)).secret
     ports = {"gateway": free_port(), "worker": free_port()}
-    purser = Purser.at(
+    purser = forks.purser(
         home,
         dsn=dsn,
         temporal_address=temporal_address,

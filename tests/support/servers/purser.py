@@ -7,9 +7,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Protocol, Self
 
 import psutil
 
@@ -48,21 +48,30 @@ class Purser:
     def start(self, *arguments: str) -> "Started":
         """A command that runs until it is ended, in a session of its own like one in a terminal."""
         with (self.home / "stderr.log").open("ab") as log:
-            process = subprocess.Popen(
-                [*command(), *arguments, "--json"],
-                env=self.env,
-                cwd=self.home,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                start_new_session=True,
-            )
+            process = self.spawn(*arguments, "--json", stderr=log)
         assert process.stdout is not None
         line = process.stdout.readline()
         ready = json.loads(line or "{}")
         assert ready, (self.home / "stderr.log").read_text()
         assert "title" not in ready, f"{line}\n{(self.home / 'stderr.log').read_text()}"
         return Started(process, ready)
+
+    def spawn(self, *arguments: str, stderr: IO[bytes]) -> "Process":
+        """Its process."""
+        return subprocess.Popen(
+            [*command(), *arguments],
+            env=self.env,
+            cwd=self.home,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            start_new_session=True,
+        )
+
+    def having(self, **settings: str) -> Self:
+        """The same with further settings, or others."""
+        more = {f"PURSER_{name.upper()}": value for name, value in settings.items()}
+        return replace(self, env={**self.env, **more})
 
     @contextmanager
     def up(self, *arguments: str) -> Iterator["Started"]:
@@ -74,11 +83,28 @@ class Purser:
             started.end(signal.SIGTERM)
 
 
+class Process(Protocol):
+    """A process that a test has started: `subprocess.Popen` is one."""
+
+    pid: int
+
+    @property
+    def stdout(self) -> IO[str] | None: ...
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def send_signal(self, sig: int) -> None: ...
+
+    def kill(self) -> None: ...
+
+
 @dataclass(frozen=True)
 class Started:
     """A command that said that it is ready."""
 
-    process: subprocess.Popen[str]
+    process: Process
     ready: dict[str, Any]
 
     def kill(self) -> None:

@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from tests.support.servers.commands import Commands
-from tests.support.servers.purser import Purser, processes_naming
+from tests.support.servers.forked import Forks
+from tests.support.servers.purser import processes_naming
 
 pytestmark = pytest.mark.stack
 
@@ -16,8 +17,8 @@ HOLD = {"key": "k1", "path": ["session:s1", "task:t1"], "tokens": 100}
 
 
 @pytest.mark.proof
-def test_it_agrees_with_the_stack_up_and_down_and_leaves_nothing_running(tmp_path: Path) -> None:
-    purser, data = Purser.at(tmp_path, metrics_port="0"), str(tmp_path / "data")
+def test_it_agrees_with_the_stack_up_and_down_and_leaves_nothing_running(tmp_path: Path, forks: Forks) -> None:
+    purser, data = forks.purser(tmp_path, metrics_port="0"), str(tmp_path / "data")
     with purser.up("--data", data, "--port", "0") as started:
         headers = {"Authorization": f"Bearer {started.ready['admin_key']}"}
         assert httpx.post(f"{started.ready['gateway']}/v1/holds", json=HOLD, headers=headers).status_code == 200

@@ -1,0 +1,97 @@
+"""A process that has imported what Purser's commands need, and forks each command that is asked for.
+
+Four fifths of a start are imports, and they are the same in every process of a test run. `purser gateway --processes`
+forks in the same way. A request is one message on a Unix socket: the command, its environment and folder as JSON, and
+its three standard streams. The answers are its process id and, once it has ended, its exit code.
+"""
+
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+from purser.activities.models.litellm_library import litellm_library
+from purser.compose.cli import main
+from purser.compose.cli.leaving import leave
+from purser.context.tokens import warm_up
+from tests.support.servers.forked import LONGEST
+
+IMPORTED = (
+    "purser.compose.cli.operations.demo",
+    "purser.compose.cli.operations.gateway",
+    "purser.compose.cli.operations.up",
+    "purser.compose.cli.operations.worker",
+    "purser.compose.processes.gateway",
+    "purser.compose.processes.up",
+    "purser.compose.processes.worker",
+)
+STREAMS = 3
+
+
+def serve(place: Path) -> NoReturn:
+    """Listen at `place`, and say so on the standard output."""
+    for name in IMPORTED:
+        import_module(name)
+    litellm_library()
+    warm_up(litellm=True).join()
+    gc.collect()
+    gc.freeze()  # or a collection would copy all of it in each process
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(str(place))
+        listener.listen()
+        os.write(1, b"ready\n")
+        while True:
+            asked, _ = listener.accept()
+            if os.fork() == 0:
+                listener.close()
+                _keep(asked)
+            asked.close()
+
+
+def _keep(asked: socket.socket) -> NoReturn:
+    """Fork the command, as its parent wait for its end, and report both."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    message, streams, _, _ = socket.recv_fds(asked, LONGEST, STREAMS)
+    pid = os.fork()
+    if pid == 0:
+        asked.close()
+        _become(json.loads(message), streams)
+    for stream in streams:
+        os.close(stream)
+    asked.send(str(pid).encode())
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with suppress(OSError):  # the test may have ended without waiting
+        asked.send(str(code).encode())
+    os._exit(0)
+
+
+def _become(wanted: dict[str, Any], streams: list[int]) -> NoReturn:
+    """Be the command, in a session of its own like one in a terminal."""
+    os.setsid()
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.environ.clear()
+    os.environ.update(wanted["env"])
+    os.chdir(wanted["cwd"])
+    sys.path[:1] = wanted["env"]["PYTHONPATH"].split(os.pathsep)
+    sys.argv = ["purser", *wanted["arguments"]]
+    try:
+        main()
+    except SystemExit as end:
+        leave(int(end.code or 0))
+    except BaseException:
+        traceback.print_exc()
+    leave(1)
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]))

@@ -26,6 +26,12 @@ PATIENCE = 3
 """How often each of these clients sends a request that may succeed soon."""
 
 
+@pytest.fixture
+def frozen_requests() -> int:
+    """How often a client sends a request that no scope admits because one is frozen."""
+    return 1
+
+
 def address(protocol: str) -> str:
     """Where the proxy speaks a protocol, for example `openai/v1`."""
     return f"{os.environ['PURSER_URL'].rstrip('/')}/{protocol}"
@@ -60,9 +66,8 @@ async def test_stream(door: Door, client_of: ClientOf) -> None:
     [
         ({"mode": "hard"}, "may spend 10 tokens"),
         ({"mode": "approval"}, "/approvals"),
-        ({"frozen": True}, "session:"),
     ],
-    ids=["refused", "asked", "frozen"],
+    ids=["refused", "asked"],
 )
 async def test_a_refusal_is_asked_for_once_and_says_why(
     door: Door, client_of: ClientOf, policy: dict[str, Any], said: str, way: str
@@ -73,6 +78,14 @@ async def test_a_refusal_is_asked_for_once_and_says_why(
     assert door.proxied == 1
     assert await door.served() == []
     await door.is_charged(0)
+
+
+async def test_a_frozen_scope_admits_nothing(door: Door, client_of: ClientOf, frozen_requests: int) -> None:
+    await door.limit(5_000, frozen=True)
+    with pytest.raises(Exception, match="session:"):
+        await client_of().ask(HELLO)
+    assert door.proxied == frozen_requests
+    assert await door.served() == []
 
 
 async def test_a_busy_budget_is_asked_again_until_the_patience_of_the_client_ends(

@@ -66,7 +66,7 @@ async def test_retries_of_a_deployment_do_not_repeat_a_request_under_its_hold(
 
 async def test_a_refusal_does_not_rest_the_deployment_of_a_router(door: Door, road_of: Callable[..., Any]) -> None:
     params = road_of().params
-    router = litellm.Router([{"model_name": "greeter", "litellm_params": params}] * 2, allowed_fails=0)
+    router = litellm.Router([{"model_name": "greeter", "litellm_params": params} for _ in range(2)], allowed_fails=0)
     await door.limit(10)
     for _ in range(2):
         with pytest.raises(BudgetRefused):

@@ -32,7 +32,7 @@ def limit_of(request: Mapping[str, Any]) -> int | None:
 def held(request: Mapping[str, Any], max_tokens: int) -> dict[str, Any]:
     """What the hold covers: one request, with a reply of this size at most, whose usage is reported."""
     named = [name for name in _LIMITS if request.get(name) is not None] or ["max_tokens"]
-    changed = {**request, **dict.fromkeys(named, max_tokens), "max_retries": 0}
+    changed = {**request, **dict.fromkeys(named, max_tokens)}
     if "num_retries" in request or not _routed(request):
         # LiteLLM would repeat the request without asking a callback. Those of a Router pass each as a call.
         changed |= {"num_retries": 0, "retry_policy": None}

@@ -27,14 +27,15 @@ def caching() -> Iterator[None]:
     litellm.cache = None
 
 
+@pytest.mark.parametrize("name", ["max_retries", "num_retries"])
 async def test_a_call_without_a_router_is_one_request_that_litellm_does_not_repeat_by_itself(
-    door: Door, road_of: Callable[..., Any]
+    door: Door, road_of: Callable[..., Any], name: str
 ) -> None:
-    params = road_of().params
+    params = road_of().params | {name: 2}
     await door.script(faults=[{"kind": "server_error", "times": 2}])
     for number in (1, 2):
         with pytest.raises(litellm.InternalServerError):
-            await litellm.acompletion(messages=SAID, num_retries=2, **params)
+            await litellm.acompletion(messages=SAID, **params)
         assert len(await door.served()) == number
     await door.is_charged(2 * (PROMPT + OUTPUT))
 

@@ -18,7 +18,7 @@ COMPILE := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras
 export PYTHONDONTWRITEBYTECODE :=
 
 # Names in client/requirements: the frameworks that `client/` has an adapter for, and clients of the proxy.
-ADAPTERS := google-adk langchain litellm openai-agents pydantic-ai
+ADAPTERS := google-adk langchain litellm mcp openai-agents pydantic-ai
 DOORS := $(ADAPTERS) clients
 
 .PHONY: demo up first test proof doors check docs format requirements doors-requirements clean

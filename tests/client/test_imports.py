@@ -21,6 +21,7 @@ EXTRAS = {
     "google_adk": {"google"},
     "langchain": {"langchain", "langchain_core", "langgraph"},
     "litellm": {"litellm"},
+    "mcp": {"mcp"},
     "temporal": {"temporalio"},
     "openai_agents": {"agents", "openai"},
     "pydantic_ai": {"pydantic_ai"},

@@ -35,9 +35,14 @@ class AsyncCall(OpenCall):
             self._course.send_nothing()
             raise
 
-    async def settle(self, reply: object) -> SettlementView:
-        """Charges the usage of a reply, or a usage block, and ends the hold. Repeating it has no effect."""
-        return await uncancelled(self._run(self._course.settle(reply)))
+    async def settle(self, reply: object, *, nano_usd: int | None = None) -> SettlementView:
+        """Charges the usage of a reply, or a usage block, and ends the hold. Repeating it has no effect.
+
+        Args:
+            reply: What the provider reports.
+            nano_usd: Its cost, if the price of the model does not say it.
+        """
+        return await uncancelled(self._run(self._course.settle(reply, nano_usd)))
 
     async def stream(self, chunks: AsyncIterable[C]) -> AsyncGenerator[C, None]:
         """Hands on the chunks of a streamed reply; at the end of the block what has arrived is charged."""

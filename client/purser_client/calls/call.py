@@ -33,9 +33,14 @@ class Call(OpenCall):
         """
         return self._run(self._course.start())
 
-    def settle(self, reply: object) -> SettlementView:
-        """Charges the usage of a reply, or a usage block, and ends the hold. Repeating it has no effect."""
-        return self._run(self._course.settle(reply))
+    def settle(self, reply: object, *, nano_usd: int | None = None) -> SettlementView:
+        """Charges the usage of a reply, or a usage block, and ends the hold. Repeating it has no effect.
+
+        Args:
+            reply: What the provider reports.
+            nano_usd: Its cost, if the price of the model does not say it.
+        """
+        return self._run(self._course.settle(reply, nano_usd))
 
     def stream(self, chunks: Iterable[C]) -> Iterator[C]:
         """Hands on the chunks of a streamed reply; at the end of the block what has arrived is charged."""

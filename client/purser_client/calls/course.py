@@ -88,6 +88,7 @@ class CallCourse:
     streamed: Streamed = field(init=False)
     _attempt: int = field(init=False)
     _report: Mapping[str, Any] | None = None
+    _cost: int | None = None
     _ended: bool = False
 
     def __post_init__(self) -> None:
@@ -160,11 +161,11 @@ class CallCourse:
         self.started = True
         return self.max_tokens
 
-    def settle(self, reply: object) -> Course[SettlementView]:
+    def settle(self, reply: object, nano_usd: int | None) -> Course[SettlementView]:
         """Charges what the provider reports, and ends the hold."""
         if not self.started:
             raise NotStarted("nothing was sent under this hold: call start() before the request to the provider")
-        self._report = usage_of(reply)
+        self._report, self._cost = usage_of(reply), nano_usd
         return (yield from self._send_report())
 
     def send_nothing(self) -> None:
@@ -211,7 +212,7 @@ class CallCourse:
 
     def _send_report(self) -> Course[SettlementView]:
         assert self._report is not None
-        self.charged = yield holds.settle(self.hold_id, self._report, attempt=self._attempt)
+        self.charged = yield holds.settle(self.hold_id, self._report, attempt=self._attempt, nano_usd=self._cost)
         self._ended = True
         assert self.charged is not None
         return self.charged

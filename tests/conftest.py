@@ -16,6 +16,7 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+import pytest_asyncio
 from hypothesis import HealthCheck, settings
 from temporalio.client import Client
 
@@ -24,7 +25,7 @@ from purser.compose.migrate import migrate
 from purser.compose.stack.lock import FileLock
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
-from tests.support.databases import create, empty, fresh_database, named, shape
+from tests.support.databases import Cleaners, create, fresh_database, named
 from tests.support.runs.outcomes import pytest_configure as draw_seed
 from tests.support.runs.outcomes import pytest_make_collect_report as pytest_make_collect_report
 from tests.support.runs.outcomes import pytest_runtest_makereport as pytest_runtest_makereport
@@ -70,7 +71,6 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 def pytest_collection_finish() -> None:
     """Takes what was imported out of the collector's sight: it would look at all of it again and again."""
-    gc.collect()
     gc.freeze()
     gc.enable()
 
@@ -152,15 +152,19 @@ def own_database(postgres_server: str, template: str, worker_id: str) -> str:
     return asyncio.run(create(postgres_server, f"own_{worker_id}", template))
 
 
-@pytest.fixture
-async def emptied_dsn(own_database: str) -> AsyncIterator[str]:
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def cleaners() -> AsyncIterator[Cleaners]:
+    """Connections that empty databases between tests."""
+    made = Cleaners()
+    yield made
+    await made.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def emptied_dsn(own_database: str, cleaners: Cleaners) -> AsyncIterator[str]:
     """The worker's database without rows. A test that changes its schema needs `dsn`."""
-    async with await create_pool(own_database, size=1) as connection:
-        await empty(connection)
-        before = await shape(connection)
-    yield own_database
-    async with await create_pool(own_database, size=1) as connection:
-        assert await shape(connection) == before, "a test that changes the schema needs a database of its own"
+    async with cleaners.emptied(own_database):
+        yield own_database
 
 
 @pytest.fixture

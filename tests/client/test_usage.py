@@ -4,10 +4,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from litellm.types.utils import Usage as LiteLLMUsage
 from openai.types.completion_usage import CompletionUsage
 from pydantic import BaseModel
 
+from purser.activities.models.litellm_library import litellm_library
 from purser.budget.usage import Usage, normalize
 from purser_client.calls.costs import costs_nothing
 from purser_client.counting import cautious, input_tokens
@@ -30,7 +30,6 @@ RESPONSES = {"input_tokens": 10, "output_tokens": 4, "output_tokens_details": {"
     [
         (_Message(usage=CHAT), 14),
         (CompletionUsage(**CHAT), 14),
-        (LiteLLMUsage(**CHAT), 14),
         ({"usage": RESPONSES, "output": []}, 14),
         (_Message(usage=ANTHROPIC), 114),
         (SimpleNamespace(usage=SimpleNamespace(**CHAT)), 14),
@@ -42,6 +41,11 @@ RESPONSES = {"input_tokens": 10, "output_tokens": 4, "output_tokens_details": {"
 )
 def test_the_gateway_reads_what_is_found(reply: object, total: int) -> None:
     assert normalize(usage_of(reply)).total == total
+
+
+def test_the_gateway_reads_what_litellm_reports() -> None:
+    reply = litellm_library().types.utils.Usage(**CHAT)
+    assert normalize(usage_of(reply)).total == 14
 
 
 def stream(*chunks: Any) -> Streamed:

@@ -13,6 +13,7 @@ from purser.context.settings import ContextSettings
 from purser.workflows.contract import CompressResult
 from tests.support.context.compressing import MODEL, SUMMARY, TENANT, CompressionHarness, request
 from tests.support.context.conversations import talk, user
+from tests.support.databases import CLEANER
 from tests.support.runs.proof import sized, some
 from tests.support.servers.postgres_proxy import Trap, When, postgres_proxy
 from tests.support.world import eventually
@@ -148,9 +149,9 @@ async def _interrupted(harness: CompressionHarness, session_id: str, at: int, *,
 
 
 async def _are_gone(pool: Pool) -> bool:
-    """Whether only connections of `pool` are left in its database."""
-    clients = "datname = current_database() and backend_type = 'client backend'"
-    count: int = await pool.fetchval(f"select count(*) from pg_stat_activity where {clients}")
+    """Whether only connections of `pool` are left in its database, and the one that empties it between tests."""
+    clients = "datname = current_database() and backend_type = 'client backend' and application_name <> $1"
+    count: int = await pool.fetchval(f"select count(*) from pg_stat_activity where {clients}", CLEANER)
     return count <= pool.get_size()
 
 

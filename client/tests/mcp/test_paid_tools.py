@@ -38,6 +38,14 @@ async def test_a_tool_that_fails_is_charged_because_it_has_run(door: Door, clien
     await is_paid(door, PRICE)
 
 
+async def test_a_retry_is_a_call_of_its_own(door: Door, client_of: Clients) -> None:
+    async with client_of() as client:
+        assert (await client.call_tool("broken")).is_error
+        assert not (await client.call_tool("search", {"query": "tea"})).is_error
+    assert door.asks == 2
+    await is_paid(door, 2 * PRICE)
+
+
 async def test_a_cancelled_call_is_charged_its_estimate(door: Door, client_of: Clients, shop: Shop) -> None:
     async with client_of() as client:
         calling = asyncio.create_task(client.call_tool("endless"))

@@ -32,6 +32,7 @@ class World:
     gateway: RunningGateway
     provider: Provider
     closing: AsyncExitStack
+    _admin: AsyncPurser | None = None
 
     async def key(self, role: Role = Role.ADMIN) -> str:
         """A new key."""
@@ -59,13 +60,18 @@ class World:
 
     async def limit(self, tokens: int, **fields: object) -> None:
         """Limits the session."""
-        admin = await self.client()
+        admin = await self._own()
         await admin.budgets.change("session:s1", BudgetBody.model_validate({"limit_tokens": tokens} | fields))
 
     async def figures(self) -> tuple[int, int]:
         """Tokens of the session that are spent and held."""
-        budget = await (await self.client()).budgets.show("session:s1")
+        budget = await (await self._own()).budgets.show("session:s1")
         return budget.tokens.spent, budget.tokens.held
+
+    async def _own(self) -> AsyncPurser:
+        """The client with which a test looks."""
+        self._admin = self._admin or await self.client()
+        return self._admin
 
     def served_tokens(self) -> list[int]:
         """What the provider charged for each request so far."""

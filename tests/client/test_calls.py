@@ -28,6 +28,8 @@ HELLO: Any = [{"role": "user", "content": "hello there"}]
 WORDS = " ".join(f"word{number}" for number in range(60))
 EXACT = 9
 """Tokens of HELLO by the tokenizer of the provider."""
+AGE = "update holds set expires_at = expires_at - interval '31 seconds'"
+"""Ends the lease and the time of grace of each hold."""
 
 
 def count(text: str) -> int:
@@ -205,6 +207,7 @@ async def test_a_call_whose_process_dies_is_charged_when_its_lease_ends(world: W
     await lost.start()
     assert lost._keeper is not None
     lost._keeper.cancel()  # as the end of its process would
+    await world.gateway.pool.execute(AGE)
 
     async def ended() -> bool:
         return (await purser.holds.show(lost.hold.hold_id or "")).state == "expired"

@@ -72,7 +72,14 @@ class Answering:
 
 def worker_of(client: Client, task_queue: str, plugin: PurserPlugin) -> Worker:
     """The worker of the project, with the plugin."""
-    return Worker(client, task_queue=task_queue, workflows=[Answering], activities=[ask_model, shout], plugins=[plugin])
+    return Worker(
+        client,
+        task_queue=task_queue,
+        workflows=[Answering],
+        activities=[ask_model, shout],
+        plugins=[plugin],
+        max_heartbeat_throttle_interval=timedelta(seconds=BEATS_S),  # a heartbeat brings the news of a cancellation
+    )
 
 
 async def main(temporal: str, task_queue: str, gateway: str, key: str) -> None:

@@ -14,6 +14,7 @@ from purser.compose.demo.content import conversation, recording, task_file
 from purser.compose.demo.progress import Line, changes
 from purser.compose.demo.tools.records import QUESTIONS, answer
 from tests.support.runs.proof import some
+from tests.support.servers.forked import Forks
 from tests.support.servers.purser import Purser, processes_naming
 from tests.support.servers.terminal import Terminal
 
@@ -23,6 +24,12 @@ PROVIDER = "http://127.0.0.1:4010"
 @pytest.fixture
 def purser(tmp_path: Path) -> Purser:
     return Purser.at(tmp_path)
+
+
+@pytest.fixture
+def commands(forks: Forks, tmp_path: Path) -> Purser:
+    """Commands beside the demo."""
+    return forks.purser(tmp_path)
 
 
 def directory(text: str) -> Path:
@@ -41,7 +48,7 @@ def assert_gone(data: Path) -> None:
 
 
 @pytest.mark.stack
-def test_without_a_terminal_every_figure_agrees_and_keep_leaves_it_running(purser: Purser) -> None:
+def test_without_a_terminal_every_figure_agrees_and_keep_leaves_it_running(purser: Purser, commands: Purser) -> None:
     demo = purser.start("demo", "--keep")
     report, data = demo.ready, directory((purser.home / "stderr.log").read_text())
 
@@ -70,18 +77,18 @@ def test_without_a_terminal_every_figure_agrees_and_keep_leaves_it_running(purse
     assert approval["decisions"][0]["note"] == "by itself after 2 s"
     assert scopes["task:review-inc-2041"]["tokens"]["granted"] == approval["given"]["tokens"] > 0
 
-    assert purser.json("audit", "--data", str(data))["ok"]
-    assert purser.json("tasks", "show", "review-inc-2041", "--data", str(data))["status"] == "completed"
+    assert commands.json("audit", "--data", str(data))["ok"]
+    assert commands.json("tasks", "show", "review-inc-2041", "--data", str(data))["status"] == "completed"
     assert not list(purser.home.rglob("last-up*")), "other commands still find the user's own stack"
     assert demo.end(signal.SIGINT) == 0
     assert_gone(data)
 
 
 @pytest.mark.stack
-def test_a_denial_from_another_terminal_ends_it_and_the_report_says_so(purser: Purser) -> None:
+def test_a_denial_from_another_terminal_ends_it_and_the_report_says_so(purser: Purser, commands: Purser) -> None:
     with Terminal.running(purser, "demo") as terminal:
         approval, data = terminal.wait_for(r"purser approvals approve (\S+) --tokens \d+ --data (\S+)\n").groups()
-        purser.json("approvals", "deny", approval, "--note", "not tonight", "--data", data)
+        commands.json("approvals", "deny", approval, "--note", "not tonight", "--data", data)
         assert terminal.ended() == 1
     shown = " ".join(terminal.text.split())
     assert "writer was refused" in shown

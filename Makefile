@@ -20,8 +20,10 @@ export PYTHONDONTWRITEBYTECODE :=
 # Names in client/requirements: the frameworks that `client/` has an adapter for, and clients of the proxy.
 ADAPTERS := google-adk langchain litellm mcp openai-agents pydantic-ai
 DOORS := $(ADAPTERS) clients
+# What `purser bench gate` compares with.
+PEERS := langchain litellm litellm-proxy pydantic-ai
 
-.PHONY: demo up first test proof doors check docs format requirements doors-requirements clean
+.PHONY: demo up first test proof doors peers check docs format requirements doors-requirements clean
 
 demo: .venv/.base
 	@$(BIN)/purser demo
@@ -45,6 +47,9 @@ proof: .venv/.dev
 doors: .venv/.base $(DOORS:%=.venv-doors/%/.installed)
 	@$(BIN)/python client/tests/run.py $(DOORS)
 
+# Installs what `purser bench gate` compares with.
+peers: $(PEERS:%=.venv-doors/%/.installed)
+
 check: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -67,7 +72,7 @@ requirements:
 	$(COMPILE) pyproject.toml --only-build-deps --build-deps-for wheel -c requirements/dev.txt -o requirements/build.txt
 
 # The same for the environments of `make doors`: an extra of the client, and what its tests need besides.
-doors-requirements: $(DOORS:%=compile-%)
+doors-requirements: $(patsubst %,compile-%,$(sort $(DOORS) $(PEERS)))
 
 compile-%:
 	$(COMPILE) $(addprefix --extra ,$(filter $*,$(ADAPTERS))) client/pyproject.toml client/requirements/tests.in \

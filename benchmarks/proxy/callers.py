@@ -27,28 +27,30 @@ class Road:
 
 async def call_for(road: Road, *, callers: int, streams: bool, seconds: float) -> Measured:
     """Calls for some seconds, after a warm-up."""
-    async with _client(road) as http:
-        await asyncio.gather(*(_call(http, streams) for _ in range(callers) for _ in range(WARM_UP)))
-        return await call_in_loops(lambda: _call(http, streams), callers=callers, seconds=seconds)
+    async with client_of(road) as http:
+        await asyncio.gather(*(call_once(http, streams) for _ in range(callers) for _ in range(WARM_UP)))
+        return await call_in_loops(lambda: call_once(http, streams), callers=callers, seconds=seconds)
 
 
 async def call_often(road: Road, *, callers: int, calls: int) -> Counter[int]:
     """Statuses of a number of calls of each of some callers, all at once."""
 
     async def several() -> Counter[int]:
-        return Counter([await _call(http, streams=False) for _ in range(calls)])
+        return Counter([await call_once(http, streams=False) for _ in range(calls)])
 
-    async with _client(road) as http:
+    async with client_of(road) as http:
         return sum(await asyncio.gather(*(several() for _ in range(callers))), Counter())
 
 
-async def _call(http: aiohttp.ClientSession, streams: bool) -> int:
-    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}], "max_tokens": CAP, "stream": streams}
+async def call_once(http: aiohttp.ClientSession, streams: bool, model: str = "gpt-4o") -> int:
+    """The status of one call."""
+    body = {"model": model, "messages": [{"role": "user", "content": "hello"}], "max_tokens": CAP, "stream": streams}
     async with http.post("chat/completions", json=body) as answer:
         await answer.read()
         return answer.status
 
 
-def _client(road: Road) -> aiohttp.ClientSession:
+def client_of(road: Road) -> aiohttp.ClientSession:
+    """Connections to a road, as many as there are callers."""
     timeout, connector = aiohttp.ClientTimeout(TIMEOUT_S), aiohttp.TCPConnector(limit=0)
     return aiohttp.ClientSession(f"{road.url}/", headers=dict(road.headers), timeout=timeout, connector=connector)

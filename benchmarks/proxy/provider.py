@@ -1,4 +1,7 @@
-"""The bare provider: it answers every chat request at once with the same reply, and counts what it served."""
+"""The bare provider: it answers every chat request at once with the same reply, and counts what it served.
+
+Below `/slow` each call takes a while.
+"""
 
 import asyncio
 import json
@@ -11,6 +14,8 @@ from starlette.types import Receive, Scope, Send
 PROMPT, REPLY = 10, 20
 """Tokens of every call."""
 CHUNKS = 10
+SLOW_S = 0.1
+"""Duration of a call below `/slow`."""
 _USAGE = {"prompt_tokens": PROMPT, "completion_tokens": REPLY, "total_tokens": PROMPT + REPLY}
 _ABOUT = {"id": "chatcmpl-1", "created": 0, "model": "gpt-4o"}
 _JSON, _EVENTS = b"application/json", b"text/event-stream"
@@ -44,6 +49,8 @@ class _Provider:
             await _answer(send, _JSON, [json.dumps({"calls": self._calls}).encode()])
             return
         self._calls += 1
+        if scope["path"].startswith("/slow/"):
+            await asyncio.sleep(SLOW_S)
         asked = json.loads(body)
         await _answer(send, _EVENTS, _stream()) if asked.get("stream") else await _answer(send, _JSON, [_whole()])
 

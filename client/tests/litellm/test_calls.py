@@ -101,6 +101,14 @@ async def test_a_call_that_outlasts_its_lease_is_charged_its_estimate_until_it_r
     assert await eventually(reported)
 
 
+async def test_a_stream_is_settled_although_litellm_has_seen_another_callback_before(
+    door: Door, road_of: Callable[..., Any]
+) -> None:
+    await road_of().ask(HELLO)
+    assert [piece async for piece in road_of(lease_s=1_000).stream(HELLO)]
+    await door.is_charged(*(one["charged_tokens"] for one in await door.served()))
+
+
 async def test_a_reply_without_usage_is_charged_its_estimate_and_a_stream_what_has_arrived(
     door: Door, road_of: Callable[..., Any]
 ) -> None:

@@ -130,7 +130,8 @@ class Door:
 
 async def eventually(look: Callable[[], Awaitable[T | None]]) -> T:
     """Waits until something is there; the time-out of the test ends it."""
-    while True:
-        if (found := await look()) is not None:
-            return found
-        await asyncio.sleep(0.02)
+    pause = 0.02
+    while (found := await look()) is None:
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, 0.2)
+    return found

@@ -56,10 +56,10 @@ def test_it_contains_the_package_and_asks_for_httpx_and_pydantic_only(wheel: Pat
 
 
 def test_it_is_imported_where_nothing_but_its_requirements_is_installed(wheel: Path, tmp_path: Path) -> None:
-    venv.create(tmp_path / "env", with_pip=True)
+    venv.create(tmp_path / "env")
     python = tmp_path / "env" / "bin" / "python"
-    install = [str(python), "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--disable-pip-version-check"]
-    subprocess.run([*install, str(wheel)], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--no-deps", "--no-index", str(wheel)], check=True)
     site = next((tmp_path / "env" / "lib").glob("python*/site-packages"))
     assert {entry.name for entry in site.iterdir() if "purser" in entry.name} == {
         "purser_client",

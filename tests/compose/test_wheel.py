@@ -49,10 +49,10 @@ def test_its_only_import_name_is_purser(wheel: Path) -> None:
 
 @pytest.mark.proof
 def test_it_imports_and_runs_in_an_environment_that_knows_no_checkout(wheel: Path, tmp_path: Path) -> None:
-    venv.create(tmp_path / "env", with_pip=True)
+    venv.create(tmp_path / "env")
     python = tmp_path / "env" / "bin" / "python"
-    install = [str(python), "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--disable-pip-version-check"]
-    subprocess.run([*install, str(wheel)], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--no-deps", "--no-index", str(wheel)], check=True)
     # The requirements are those of the running environment: their files, without the editable install of this checkout.
     path = subprocess.run(
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],

@@ -60,6 +60,13 @@ class Image:
         for command in self.commands():
             self.run(command)
 
+    def share_byte_code(self) -> None:
+        """Copy byte code of this environment, which Python takes where uv installed the same files into both."""
+        [here], [there] = (list(place.glob("lib/python*")) for place in (Path(sys.prefix), self.folder / "purser"))
+        for folder in (here / "site-packages").rglob("__pycache__"):
+            if (beside := there / folder.relative_to(here)).parent.is_dir():
+                shutil.copytree(folder, beside, dirs_exist_ok=True)
+
     def commands(self) -> list[str]:
         """The RUN commands of the first stage, with their paths moved into the folder."""
         stage = instructions()[: [name for name, _ in instructions()].index("FROM", 1)]
@@ -156,6 +163,7 @@ def host(image: Image, secrets: Path, tmp_path: Path, temporal_address: str) -> 
 
 @pytest.mark.proof
 async def test_the_services_of_the_compose_file_start_become_healthy_and_stop(host: Host, tmp_path: Path) -> None:
+    host.image.share_byte_code()
     _make_namespace(tmp_path, host.temporal)
     for _ in range(2):
         migrated = host.run("migrate")

@@ -85,10 +85,11 @@ def run(data: Path | None, seconds: float = SECONDS, streams: int = STREAMS) -> 
         seconds: how long the found rate must be sustained.
         streams: number of event streams that are open meanwhile.
     """
-    return asyncio.run(_run(seconds, streams, min(STEP_S, seconds), BOUND_MS))
+    return asyncio.run(measure(seconds, streams, min(STEP_S, seconds)))
 
 
-async def _run(seconds: float, streams: int, step_s: float, bound: float) -> Outcome:
+async def measure(seconds: float, streams: int, step_s: float, bound: float = BOUND_MS) -> Outcome:
+    """Searches in steps of `step_s` for the rate at which 99 % of requests take `bound` ms at most, and sustains it."""
     async with system() as running:
         target = await asyncio.to_thread(prepare, running)
         with background_process(listen, target, streams) as listeners, _clients() as clients:

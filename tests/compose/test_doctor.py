@@ -20,6 +20,7 @@ from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.conversations import Conversations
 from tests.support.actors import ANA
+from tests.support.servers.forked import Forks
 from tests.support.servers.purser import Purser
 
 if TYPE_CHECKING:
@@ -39,9 +40,11 @@ def test_with_nothing_running_it_says_how_to_start(tmp_path: Path) -> None:
     assert all("purser up" in finding["remedy"] for finding in answer["findings"] if finding["state"] == "off")
 
 
-def test_it_reports_versions_and_the_sources_of_settings(tmp_path: Path, dsn: str, temporal_address: str) -> None:
+def test_it_reports_versions_and_the_sources_of_settings(
+    forks: Forks, tmp_path: Path, dsn: str, temporal_address: str
+) -> None:
     (tmp_path / "purser.toml").write_text('log_level = "warning"')
-    answer = Purser.at(tmp_path, dsn=dsn, temporal_address=temporal_address).json("doctor")
+    answer = forks.purser(tmp_path, dsn=dsn, temporal_address=temporal_address).json("doctor")
     details = {finding["name"]: finding["detail"] for finding in answer["findings"]}
     assert answer["ok"]
     assert details["postgres"].startswith("18.")
@@ -49,9 +52,11 @@ def test_it_reports_versions_and_the_sources_of_settings(tmp_path: Path, dsn: st
     assert answer["configured"] == {"dsn": "environment", "temporal_address": "environment", "log_level": "file"}
 
 
-def test_what_does_not_answer_fails_and_names_the_setting_to_correct(tmp_path: Path, temporal_address: str) -> None:
+def test_what_does_not_answer_fails_and_names_the_setting_to_correct(
+    forks: Forks, tmp_path: Path, temporal_address: str
+) -> None:
     away = f"{LOOPBACK}:{free_port()}"
-    purser = Purser.at(tmp_path, dsn=f"postgresql://u:s3cr3t@{away}/d", temporal_address=away, url=f"http://{away}")
+    purser = forks.purser(tmp_path, dsn=f"postgresql://u:s3cr3t@{away}/d", temporal_address=away, url=f"http://{away}")
     answer = purser.json("doctor", code=1)
     failed = {finding["name"]: finding for finding in answer["findings"] if finding["state"] == "failed"}
     assert set(failed) == {"postgres", "schema", "temporal", "gateway"}
@@ -60,26 +65,28 @@ def test_what_does_not_answer_fails_and_names_the_setting_to_correct(tmp_path: P
     assert "PURSER_URL" in failed["gateway"]["remedy"]
     assert "s3cr3t" not in str(answer)
 
-    wrong = Purser.at(tmp_path, temporal_address=temporal_address, temporal_namespace="nowhere")
+    wrong = forks.purser(tmp_path, temporal_address=temporal_address, temporal_namespace="nowhere")
     failed = {f["name"]: f for f in wrong.json("doctor", code=1)["findings"] if f["state"] == "failed"}
     assert "'nowhere'" in failed["temporal"]["detail"]
     assert "PURSER_TEMPORAL_NAMESPACE" in failed["temporal"]["remedy"]
 
 
-def test_a_database_without_the_schema_fails_with_the_remedy_to_migrate(tmp_path: Path, empty_dsn: str) -> None:
-    purser = Purser.at(tmp_path, dsn=empty_dsn)
+def test_a_database_without_the_schema_fails_with_the_remedy_to_migrate(
+    forks: Forks, tmp_path: Path, empty_dsn: str
+) -> None:
+    purser = forks.purser(tmp_path, dsn=empty_dsn)
     failed = {f["name"]: f for f in purser.json("doctor", code=1)["findings"] if f["state"] == "failed"}
     assert set(failed) == {"schema"}
     assert "purser migrate" in failed["schema"]["remedy"]
 
 
 async def test_common_pitfalls_are_warnings_and_not_failures(
-    tmp_path: Path, dsn: str, pool: "asyncpg.Pool[asyncpg.Record]", temporal_address: str
+    forks: Forks, tmp_path: Path, dsn: str, pool: "asyncpg.Pool[asyncpg.Record]", temporal_address: str
 ) -> None:
     conversations = Conversations(pool)
     for number in range(20):
         await conversations.append("t", f"s{number}", [Message("user", "hello")], origin="a")
-    purser = Purser.at(
+    purser = forks.purser(
         tmp_path, dsn=dsn, temporal_address=temporal_address, compression_trigger_ratio="0.95", primers_count="1",
         recents_count="50", mode="hard", agent_limit_tokens="10000",
     )  # fmt: skip
@@ -92,7 +99,7 @@ async def test_common_pitfalls_are_warnings_and_not_failures(
 
 
 async def test_004_14_stored_policies_and_task_files_with_pitfalls_are_warnings(
-    tmp_path: Path, dsn: str, pool: "asyncpg.Pool[asyncpg.Record]"
+    forks: Forks, tmp_path: Path, dsn: str, pool: "asyncpg.Pool[asyncpg.Record]"
 ) -> None:
     policies = Policies(pool, LedgerSettings())
     small = PolicyPatch(limit_tokens=10_000, mode=Mode.HARD)
@@ -102,7 +109,7 @@ async def test_004_14_stored_policies_and_task_files_with_pitfalls_are_warnings(
     file = {"session_id": "s1", "task_id": "t1", "input": "hi", "context": context, "agents": [agent]}
     tasks = Tasks(pool, policies, Conversations(pool))
     await tasks.submit("acme", TaskFile.parse(file, ()), None)
-    answer = await asyncio.to_thread(Purser.at(tmp_path, dsn=dsn).json, "doctor")
+    answer = await asyncio.to_thread(forks.purser(tmp_path, dsn=dsn).json, "doctor")
     warned = [finding["detail"] for finding in answer["findings"] if finding["state"] == "warned"]
     assert [detail.split(":")[0] for detail in warned if "acme" in detail] == [
         "acme session", "task acme t1", "task acme t1",

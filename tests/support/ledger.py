@@ -200,7 +200,9 @@ def crowd(dsn: str, work: Callable[[Pool, int], Awaitable[T]], processes: int = 
 
     `work` is a function of a module: it is imported by name in each process.
     """
-    context = multiprocessing.get_context("spawn")
+    # They are forked from a process that has imported what all of them need, and nothing else.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["pytest", __name__])
     with context.Manager() as manager, ProcessPoolExecutor(processes, context) as pool:
         barrier = manager.Barrier(processes)
         jobs = [pool.submit(_member, dsn, work, index, connections, barrier) for index in range(processes)]

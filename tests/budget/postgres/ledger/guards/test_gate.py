@@ -78,7 +78,8 @@ GUARDS = {
     ),
     "grants that have ended give no headroom": Guard(
         "perform ledger_end_grants(p_tenant, p_scopes, p_windows, p_now);",
-        "",
+        # Else the gate would see for ever that they are due.
+        "update balances b set grants_end_at = null where b.tenant = p_tenant and b.scope_id = any (p_scopes);",
         test_calendar.test_a_grant_counts_until_the_instant_it_ends,
     ),
     "grants that have ended give no top-up": Guard(

@@ -5,7 +5,7 @@ A benchmark is a module with `run(data: Path | None) -> Outcome`; `data` is a fo
 """
 
 NAMES = (
-    "context", "edge", "gate", "holds", "http", "ledger", "memory", "proxy", "redact", "summaries", "tasks", "tokens",
-    "turn", "windows",
+    "context", "edge", "gate", "holds", "http", "ledger", "memory", "proxy", "redact", "scale", "summaries", "tasks",
+    "tokens", "turn", "windows",
 )  # fmt: skip
 """Names of all benchmarks."""

@@ -141,7 +141,7 @@ async def measure(
 
 
 async def _round(pool: Pool, ledgers: Sequence[Ledger], work: _Work, turn: int, seconds: float) -> None:
-    before = await _processor_times(pool)
+    before = await processor_times(pool)
     begun = time.perf_counter()
     loops = [
         _caller(ledger, work, f"{turn}-{number}", number, begun + seconds) for number, ledger in enumerate(ledgers)
@@ -151,10 +151,10 @@ async def _round(pool: Pool, ledgers: Sequence[Ledger], work: _Work, turn: int, 
     if turn:
         work.elapsed_s += time.perf_counter() - begun
         work.took += [duration for durations, _ in done for duration in durations]
-        work.busy_s += sum(one - before.get(process, 0) for process, one in (await _processor_times(pool)).items())
+        work.busy_s += sum(one - before.get(process, 0) for process, one in (await processor_times(pool)).items())
 
 
-async def _processor_times(pool: Pool) -> dict[int, float]:
+async def processor_times(pool: Pool) -> dict[int, float]:
     """Seconds of processor time of this process and of the backends of the database, by process id."""
     found = await pool.fetch("select pid from pg_stat_activity where datname = current_database()")
     processes = [psutil.Process(), *(psutil.Process(row["pid"]) for row in found)]

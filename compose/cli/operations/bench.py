@@ -24,7 +24,9 @@ BenchDataOption = Annotated[
 
 SecondsOption = Annotated[
     float | None,
-    typer.Option(help="Seconds of each run, for gate, http, ledger, proxy, tasks and turn.", min=1, show_default=False),
+    typer.Option(
+        help="Seconds of each run, for gate, http, ledger, proxy, scale, tasks and turn.", min=1, show_default=False
+    ),
 ]
 StreamsOption = Annotated[
     int | None, typer.Option(help="Event streams open during the run, for http.", min=1, max=1_000)

@@ -1,10 +1,11 @@
-# Needs python3 (3.11 or newer, with venv) and make; everything else is installed into .venv, by uv if it is available.
+# Needs python3 (3.11 or newer, with venv) and make; everything else is installed into .venv, by uv if it is available:
+# the dependencies of the checks bring it, for the environments of `make doors`.
 PYTHON ?= python3
 BIN := .venv/bin
-UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
-ifeq ($(UV),uv)
-NEW := uv venv -q --allow-existing --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
-INSTALL_INTO = uv pip install -q --python $(1)
+UV := $(firstword $(shell command -v uv) $(wildcard $(BIN)/uv))
+ifneq ($(UV),)
+NEW := $(UV) venv -q --allow-existing --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
+INSTALL_INTO = $(UV) pip install -q --python $(1)
 else
 NEW := $(PYTHON) -m venv
 INSTALL_INTO = $(1) -m pip install -q --disable-pip-version-check --root-user-action=ignore
@@ -44,7 +45,7 @@ proof: .venv/.dev
 	@PURSER_TEST_PROOF=$${PURSER_TEST_PROOF:-1} $(PYTEST) -m proof --timeout 3600
 
 # Tests the adapters of the client, and clients of the proxy, each in an environment of its own with the framework.
-doors: .venv/.base $(DOORS:%=.venv-doors/%/.installed)
+doors: .venv/.dev $(DOORS:%=.venv-doors/%/.installed)
 	@$(BIN)/python client/tests/run.py $(DOORS)
 
 # Installs what `purser bench gate` compares with.

@@ -35,6 +35,7 @@ from tests.support.agents import recorded_agent
 from tests.support.databases import fresh_database
 from tests.support.servers.browser import WIDE, Theme, Watch, borrowed, chromium, sign_in
 from tests.support.servers.clients import plain_client
+from tests.support.servers.forked import Forks
 from tests.support.servers.purser import Purser, Started
 from tests.support.world import eventually
 
@@ -160,7 +161,9 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
-async def running_stack(dsn: str, temporal_address: str, run_dir: Path, **settings: str) -> AsyncIterator[Stack]:
+async def running_stack(
+    forks: Forks, dsn: str, temporal_address: str, run_dir: Path, **settings: str
+) -> AsyncIterator[Stack]:
     """A running `purser up` on a database; checks at the end that its log has no traceback."""
     home = Path(tempfile.mkdtemp(prefix="stack-", dir=run_dir))
     async with serve_provider() as provider, await create_pool(dsn, size=8) as pool:
@@ -177,7 +180,7 @@ async def running_stack(dsn: str, temporal_address: str, run_dir: Path, **settin
             # Tests request their compressions: one that an append starts would race with them.
             "compress_sessions": "false",
         }
-        purser = Purser.at(home, **(defaults | settings))
+        purser = forks.purser(home, **(defaults | settings))
         started = await asyncio.to_thread(purser.start, "up", "--port", "0", "--data", str(home / "data"))
         try:
             stores = Stores(ledger=Ledger(pool, LedgerSettings()))
@@ -194,10 +197,12 @@ async def running_stack(dsn: str, temporal_address: str, run_dir: Path, **settin
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def stack(postgres_server: str, template: str, temporal_address: str, run_dir: Path) -> AsyncIterator[Stack]:
+async def stack(
+    forks: Forks, postgres_server: str, template: str, temporal_address: str, run_dir: Path
+) -> AsyncIterator[Stack]:
     async with (
         fresh_database(postgres_server, template) as dsn,
-        running_stack(dsn, temporal_address, run_dir) as stack,
+        running_stack(forks, dsn, temporal_address, run_dir) as stack,
     ):
         yield stack
 

@@ -18,6 +18,7 @@ from tests.gateway.dashboard.approvals.test_page import asks, grants
 from tests.gateway.dashboard.conftest import Tenant, running_stack
 from tests.support.databases import fresh_database
 from tests.support.servers.browser import Watch, in_both_themes, shot
+from tests.support.servers.forked import Forks
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -30,11 +31,11 @@ async def postgres(run_dir: Path) -> AsyncIterator[EmbeddedPostgres]:
 
 
 async def test_ledger_outage_is_shown_nothing_is_decided_and_the_page_recovers_by_itself(
-    postgres: EmbeddedPostgres, temporal_address: str, run_dir: Path, browser: Browser
+    forks: Forks, postgres: EmbeddedPostgres, temporal_address: str, run_dir: Path, browser: Browser
 ) -> None:
     dsn = await postgres.start()
     await migrate(dsn)
-    async with running_stack(dsn, temporal_address, run_dir) as stack:
+    async with running_stack(forks, dsn, temporal_address, run_dir) as stack:
         tenant = Tenant(stack, "acme", browser, Watch())
         async with tenant.open:
             await asks(tenant, "s1")
@@ -56,11 +57,11 @@ async def test_ledger_outage_is_shown_nothing_is_decided_and_the_page_recovers_b
 
 
 async def test_gateway_stops_with_open_pages_and_they_show_it(
-    postgres_server: str, template: str, temporal_address: str, run_dir: Path, browser: Browser
+    forks: Forks, postgres_server: str, template: str, temporal_address: str, run_dir: Path, browser: Browser
 ) -> None:
     async with (
         fresh_database(postgres_server, template) as dsn,
-        running_stack(dsn, temporal_address, run_dir) as stack,
+        running_stack(forks, dsn, temporal_address, run_dir) as stack,
     ):
         tenant = Tenant(stack, "acme", browser, Watch())
         async with tenant.open:

@@ -8,7 +8,7 @@ from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, se
 from purser.budget.scopes import Scope
 from tests.support.ledger import TENANT, Books, report, request
 
-ROWS = 20_000
+ROWS = 100_000
 # Filled without the ledger's verbs: what counts here is how many rows there are.
 FILL = f"""
 alter table policies disable trigger emit_policy;

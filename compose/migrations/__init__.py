@@ -30,6 +30,7 @@ SCHEMA = {
         "calls/steps",
         "limits/grants",
         "calls/batches",
+        "calls/plans",
         "reports/checkpoints",
         "reports/audit_result",
         "reports/reports",

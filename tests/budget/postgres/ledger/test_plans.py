@@ -1,9 +1,11 @@
-"""Every operation finds its rows by index, however many there are."""
+"""Every operation finds its rows by index, however many there are, and keeps its plans."""
 
+import re
 from datetime import timedelta
+from importlib.resources import files
 
 from purser.budget.gate import Amount
-from purser.budget.postgres.connections.pools import create_pool
+from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
 from purser.budget.scopes import Scope
 from tests.support.ledger import TENANT, Books, report, request
@@ -61,6 +63,18 @@ async def test_no_verb_reads_more_than_a_few_rows_of_a_large_table(dsn: str) -> 
         after = await rows_read(books)
     read = {table: after[table] - before[table] for table in after}
     assert {table: rows for table, rows in read.items() if rows > MOST.get(table, ROWS // 20)} == {}
+
+
+async def test_calls_are_not_planned_anew_each_time(pool: Pool) -> None:
+    statements = files("purser.budget.postgres").joinpath("ledger/ledger.sql").read_text("utf-8")
+    called = set(re.findall(r"\b(ledger_(?:hold|start|settle|extend|release)\w*)\(", statements))
+    assert len(called) > 10
+    planned_anew = """
+        select proname from pg_proc p join pg_language l on l.oid = p.prolang
+        where lanname = 'plpgsql' and proname = any($1)
+            and proconfig is distinct from '{plan_cache_mode=force_generic_plan}'
+    """
+    assert await pool.fetch(planned_anew, list(called)) == []
 
 
 async def rows_read(books: Books) -> dict[str, int]:

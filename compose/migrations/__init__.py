@@ -30,7 +30,6 @@ SCHEMA = {
         "calls/steps",
         "limits/grants",
         "calls/batches",
-        "calls/plans",
         "reports/checkpoints",
         "reports/audit_result",
         "reports/reports",

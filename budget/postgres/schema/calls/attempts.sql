@@ -26,7 +26,7 @@ end $$;
 create function ledger_start_attempt(p_tenant text, p_hold bigint, p_attempt integer, p_defaults jsonb, p_now timestamptz,
                                      p_most_tokens bigint default null, p_most_nano bigint default null)
 returns table (outcome text, attempt integer, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb)
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());

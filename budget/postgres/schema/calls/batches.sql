@@ -85,7 +85,7 @@ create function ledger_hold_many(p_tenant text, p_keys text[], p_digests bytea[]
                                  p_tokens bigint[], p_nanos bigint[], p_leases interval[], p_lapse interval, p_defaults jsonb, p_now timestamptz,
                                  p_leasts bigint[], p_least_nanos bigint[])
 returns table (key text, hold_id bigint, expires_at timestamptz, grp bigint, before_tokens bigint[], before_nano bigint[], views jsonb)
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -246,7 +246,8 @@ end $$;
 -- Joins repeat `any (p_holds)`: without statistics they would read all holds of the tenant.
 create function ledger_settle_many(p_tenant text, p_holds bigint[], p_attempts integer[], p_tokens bigint[], p_nanos bigint[],
     p_usages jsonb[], p_digests bytea[], p_defaults jsonb, p_now timestamptz)
-returns table (hold_id bigint, overrun_tokens bigint, overrun_nano bigint) language plpgsql as $$
+returns table (hold_id bigint, overrun_tokens bigint, overrun_nano bigint)
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());

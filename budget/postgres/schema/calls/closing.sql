@@ -19,7 +19,8 @@ end $$;
 
 -- Releases by id or by key. An unused key is closed, so that a late ask cannot hold.
 create function ledger_release(p_tenant text, p_hold bigint, p_key text, p_now timestamptz)
-returns table (hold_id bigint, state text, charged_tokens bigint, charged_nano bigint) language plpgsql as $$
+returns table (hold_id bigint, state text, charged_tokens bigint, charged_nano bigint)
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -46,7 +47,8 @@ end $$;
 
 -- Renews the lease of an open hold and, through the gate, adds to it; p_nano as in ledger_top_up.
 create function ledger_extend(p_tenant text, p_hold bigint, p_tokens bigint, p_nano bigint, p_lease interval, p_defaults jsonb, p_now timestamptz)
-returns table (outcome text, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb) language plpgsql as $$
+returns table (outcome text, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb)
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());

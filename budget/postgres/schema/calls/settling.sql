@@ -4,7 +4,7 @@
 create function ledger_settle(p_tenant text, p_hold bigint, p_attempt integer, p_tokens bigint, p_nano bigint, p_usage jsonb, p_digest bytea,
                               p_keep boolean, p_defaults jsonb, p_now timestamptz)
 returns table (outcome text, state text, tokens bigint, nano bigint, overrun_tokens bigint, overrun_nano bigint, late boolean, attempts integer)
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -89,7 +89,7 @@ create function ledger_settle_unpriced(p_tenant text, p_hold bigint, p_attempt i
                                        p_digest bytea, p_keep boolean, p_defaults jsonb, p_now timestamptz)
 returns table (outcome text, state text, tokens bigint, nano bigint, overrun_tokens bigint, overrun_nano bigint, late boolean, attempts integer,
                model text, scope text, limit_nano bigint)
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     h holds%rowtype;

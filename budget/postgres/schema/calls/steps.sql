@@ -33,7 +33,7 @@ $$;
 create function ledger_start_many(p_tenant text, p_holds bigint[], p_attempts integer[], p_mosts bigint[], p_most_nanos bigint[],
                                   p_defaults jsonb, p_now timestamptz)
 returns table (ord bigint, outcome text, attempt integer, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb)
-language plpgsql as $$
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 begin
     perform ledger_lock_holds(p_tenant, p_holds, false, p_now);
@@ -48,7 +48,8 @@ end $$;
 -- Releases holds by id, or by key where the id is null; see ledger_release. Unused keys are closed in the order in which
 -- a batch takes new ones.
 create function ledger_release_many(p_tenant text, p_holds bigint[], p_keys text[], p_now timestamptz)
-returns table (ord bigint, hold_id bigint, state text, charged_tokens bigint, charged_nano bigint) language plpgsql as $$
+returns table (ord bigint, hold_id bigint, state text, charged_tokens bigint, charged_nano bigint)
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -67,7 +68,8 @@ end $$;
 -- Extends holds; see ledger_extend.
 create function ledger_extend_many(p_tenant text, p_holds bigint[], p_tokens bigint[], p_nanos bigint[], p_leases interval[],
                                    p_defaults jsonb, p_now timestamptz)
-returns table (ord bigint, outcome text, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb) language plpgsql as $$
+returns table (ord bigint, outcome text, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb)
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 begin
     perform ledger_lock_holds(p_tenant, p_holds, (select bool_or(u.tokens > 0 or u.nano > 0) from unnest(p_tokens, p_nanos) u (tokens, nano)),

@@ -8,11 +8,11 @@ from pydantic import BaseModel, ConfigDict
 from purser_client.types import ForecastBudgetAnswer, HoldView, WholeApprovalView
 
 
-class _Told(BaseModel):
+class _View(BaseModel):
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
 
-class Left(_Told):
+class Left(_View):
     """What is left of the budget of one scope."""
 
     scope: str
@@ -42,7 +42,7 @@ class Left(_Told):
         )
 
 
-class Forecast(_Told):
+class Forecast(_View):
     """How fast one scope spends, and when its budget is used up at that rate. An estimate, not a promise."""
 
     scope: str
@@ -64,7 +64,7 @@ class Forecast(_Told):
         )
 
 
-class Approval(_Told):
+class Approval(_View):
     """A request for more that a person decides."""
 
     approval_id: str
@@ -94,7 +94,7 @@ class Approval(_Told):
         )
 
 
-class Asked(_Told):
+class Asked(_View):
     """What the gate says to a call of the size that was asked for."""
 
     verdict: str

@@ -90,7 +90,9 @@ def run(data: Path | None, seconds: float = SECONDS, streams: int = STREAMS) -> 
 
 async def measure(seconds: float, streams: int, step_s: float, bound: float = BOUND_MS) -> Outcome:
     """Searches in steps of `step_s` for the rate at which 99 % of requests take `bound` ms at most, and sustains it."""
-    async with system() as running:
+    # One key opens all streams.
+    most = str(max(1, streams))
+    async with system(PURSER_STREAMS_PER_KEY=most, PURSER_STREAMS_PER_TENANT=most) as running:
         target = await asyncio.to_thread(prepare, running)
         with background_process(listen, target, streams) as listeners, _clients() as clients:
             session = Session(running, target, clients, bound)

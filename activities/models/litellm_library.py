@@ -1,7 +1,6 @@
 """LiteLLM, imported once and configured to log nothing, to retry nothing and to open no connections itself."""
 
 import os
-import warnings
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -67,9 +66,3 @@ def _library() -> Any:
     handlers.AsyncHTTPHandler.create_async_transport = staticmethod(lambda *_, **__: _NoNetwork())
     handlers.HTTPHandler._create_sync_transport = lambda *_, **__: _NoNetwork()
     return library
-
-
-def quieten_warnings() -> None:
-    """Prevents LiteLLM's warnings from becoming errors, which would lose a reply that is paid for."""
-    warnings.filterwarnings("ignore", category=DeprecationWarning, module="litellm")
-    warnings.filterwarnings("ignore", category=UserWarning, module="pydantic")

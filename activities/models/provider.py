@@ -14,8 +14,9 @@ from purser.activities.errors import Cost, ProviderError, ProviderRejected, Prov
 from purser.activities.models.egress import Bounds, OnSend, ProviderTransport, SendPermit, SmallerCap
 from purser.activities.models.embedding_requests import EmbeddingRequest, Embeddings
 from purser.activities.models.failures import failure_of
+from purser.activities.models.library_warnings import quieten_warnings
 from purser.activities.models.litellm_clients import client_of
-from purser.activities.models.litellm_library import is_imported, litellm_library, quieten_warnings
+from purser.activities.models.litellm_library import is_imported, litellm_library
 from purser.activities.models.metrics import CallMetrics, Requested
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.routes import Route, open_providers, route_to

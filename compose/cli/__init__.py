@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from purser.activities.models.library_warnings import quieten_warnings
 from purser.compose.cli.output import BAD_USAGE, FAILURE, fail, problem_of, usage_problem
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -49,6 +50,7 @@ def main() -> None:
     """Entry point. Exit code 0: success, 1: failure, 2: bad usage."""
     as_json = "--json" in sys.argv[1:]
     _spare_imports()
+    quieten_warnings()
     try:
         code = build(*sys.argv[1:2])(prog_name="purser", standalone_mode=False)
     except typer.Abort:

@@ -91,7 +91,7 @@ def run(data: Path | None, seconds: float = SECONDS, streams: int = STREAMS) -> 
 async def measure(seconds: float, streams: int, step_s: float, bound: float = BOUND_MS) -> Outcome:
     """Searches in steps of `step_s` for the rate at which 99 % of requests take `bound` ms at most, and sustains it."""
     # One key opens all streams.
-    most = str(max(1, streams))
+    most = str(streams)
     async with system(PURSER_STREAMS_PER_KEY=most, PURSER_STREAMS_PER_TENANT=most) as running:
         target = await asyncio.to_thread(prepare, running)
         with background_process(listen, target, streams) as listeners, _clients() as clients:
@@ -155,8 +155,8 @@ def _outcome(
             ),
             Table(
                 "streams of events",
-                ("streams", "events", "lost", "doubled", "late p50 ms", "late p99 ms"),
-                [(compared.streams, compared.events, compared.lost, compared.doubled,
+                ("streams", "broken", "events", "lost", "doubled", "late p50 ms", "late p99 ms"),
+                [(compared.streams, sum(compared.broken.values()), compared.events, compared.lost, compared.doubled,
                   compared.late_p50_ms, compared.late_p99_ms)],
             ),
             Table("processor cores taken", tuple(cores), [tuple(cores.values())]),

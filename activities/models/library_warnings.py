@@ -1,4 +1,4 @@
-"""Warnings of the libraries of model calls. Imports nothing: every command calls it."""
+"""Warnings of the libraries that model calls use. Every command calls this module, so it imports no library."""
 
 import warnings
 

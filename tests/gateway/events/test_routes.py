@@ -226,8 +226,9 @@ async def test_a_stream_ends_soon_after_its_key(
 
 
 async def test_a_client_that_disconnects_leaves_nothing_behind(
-    gateway: RunningGateway, admin: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+    own_gateway: RunningGateway, admin: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # On the common gateway, pages that earlier tests asked for subscribe until they expire without a stream.
     feeds: set[Feed] = set()
     was = Feed.subscribe
 

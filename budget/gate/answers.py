@@ -92,6 +92,14 @@ class ScopeView:
     """If the ask is an agent's last call: how many last calls share the reserve; 0: it may use none of it."""
     ladder: Ladder = ()
 
+    def with_held(self, held: Amount) -> "ScopeView":
+        """This scope while its open holds are others. Written out: `replace` takes several times as long."""
+        return ScopeView(
+            self.scope, self.mode, self.limit_tokens, self.limit_nano_usd, self.spent, held, self.granted,
+            self.window_start, self.frozen, self.shadow, self.queued, self.warn_at, self.backpressure, self.reserve,
+            self.last_of, self.ladder,
+        )  # fmt: skip
+
     @property
     def bounded(self) -> bool:
         """Whether its limit may stop a call: it has one, its mode is not soft, and it does more than record."""

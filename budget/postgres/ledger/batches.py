@@ -1,13 +1,15 @@
 """Batches of holds and settlements; see `schema/calls/batches.sql`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 import asyncpg
 
 from purser.budget.gate import Amount, ScopeView, gate_answer, smallest
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState, Report, Settlement
+from purser.budget.policies.fields import BackpressureStep
 from purser.budget.postgres.connections.pools import Pool, connected, retrying
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.scope_views import views_of
@@ -15,6 +17,7 @@ from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.postgres.ledger.shadow import count_shadow
 
 _SQL = load("purser.budget.postgres.ledger", "ledger.sql")
+_Balance: TypeAlias = tuple[int, datetime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,28 @@ class Settle:
     report: Report
 
 
+class _Before:
+    """The gate's views of each group of asks, as they are before each ask of a batch in turn."""
+
+    def __init__(self, rows: Sequence[asyncpg.Record], backpressure: Sequence[BackpressureStep]) -> None:
+        self._views: dict[int, list[tuple[_Balance, ScopeView]]] = {}
+        self._held: dict[_Balance, Amount] = {}
+        for row in rows:
+            balances = zip(row["scope_ids"], row["window_starts"], strict=True)
+            views = list(zip(balances, views_of(row["views"], backpressure), strict=True))
+            self._views[row["grp"]] = views
+            self._held |= {balance: view.held for balance, view in views}
+
+    def take(self, group: int, ask: Amount) -> list[ScopeView]:
+        """What the next ask sees: what the group's scopes held before the batch and the asks before this one hold."""
+        views = []
+        for balance, view in self._views[group]:
+            held = self._held[balance]
+            views.append(view.with_held(held))
+            self._held[balance] = held + ask
+        return views
+
+
 async def hold_together(
     pool: Pool, settings: LedgerSettings, now: datetime | None, asks: Sequence[Ask]
 ) -> list[HoldAnswer | None]:
@@ -42,13 +67,14 @@ async def hold_together(
     requests = [ask.request for ask in asks]
     lease = timedelta(seconds=settings.lease_s)
     leasts = [smallest(request.ask, request.least) for request in requests]
+    groups: dict[tuple[str, str, str], int] = {}
+    numbers = [groups.setdefault(_group(request), len(groups) + 1) for request in requests]
     arguments = (
         asks[0].tenant,
+        *map(list, zip(*groups, strict=True)),
         [request.key for request in requests],
         [request.digest for request in requests],
-        [" ".join(request.path.texts()) for request in requests],
-        [" ".join(map(str, request.all_labels)) for request in requests],
-        [request.path.task_id() for request in requests],
+        numbers,
         [request.model for request in requests],
         [request.ask.tokens for request in requests],
         [request.ask.nano_usd if request.priced else None for request in requests],
@@ -59,22 +85,21 @@ async def hold_together(
         [least.tokens for least in leasts],
         [least.nano_usd for least in leasts],
     )
-    started = [request.key for request in requests if request.start]
+    started = [place for place, request in enumerate(requests, 1) if request.start]
     if started:
         rows = await _fetch(pool, "hold_and_start_many", (*arguments, started))
     else:
         rows = await _fetch(pool, "hold_many", arguments)
-    views: dict[int, list[ScopeView]] = {
-        row["grp"]: views_of(row["views"], settings.backpressure) for row in rows if row["views"] is not None
-    }
-    answers: dict[str, HoldAnswer] = {}
-    by_key = {request.key: request for request in requests}
+    before = _Before([row for row in rows if row["place"] is None], settings.backpressure)
+    answers: list[HoldAnswer | None] = [None] * len(requests)
     for row in rows:
-        request = by_key[row["key"]]
-        before = zip(views[row["grp"]], row["before_tokens"], row["before_nano"], strict=True)
-        seen = [replace(view, held=Amount(tokens, nano)) for view, tokens, nano in before]
+        if row["place"] is None:
+            continue
+        place = row["place"] - 1
+        request = requests[place]
+        seen = before.take(numbers[place], request.ask)
         gate = gate_answer(seen, request.ask, request.least, patient=request.patient, priced=request.priced)
-        answers[request.key] = HoldAnswer(
+        answers[place] = HoldAnswer(
             gate,
             str(row["hold_id"]),
             HoldState.HELD,
@@ -82,8 +107,8 @@ async def hold_together(
             row["expires_at"],
             attempt=1 if request.start else None,
         )
-    await count_shadow(pool, asks[0].tenant, list(answers.values()), now)
-    return [answers.get(request.key) for request in requests]
+    await count_shadow(pool, asks[0].tenant, [answer for answer in answers if answer is not None], now)
+    return answers
 
 
 async def settle_together(
@@ -109,6 +134,12 @@ async def settle_together(
         else None
         for settle in settles
     ]
+
+
+def _group(request: HoldRequest) -> tuple[str, str, str]:
+    """Path, labels and task: asks in which these agree draw on the same balances."""
+    labels = " ".join(map(str, request.all_labels))
+    return " ".join(request.path.texts()), labels, request.path.task_id()
 
 
 async def _fetch(pool: Pool, name: str, arguments: tuple[object, ...]) -> list[asyncpg.Record]:

@@ -11,10 +11,10 @@ select h.*, s.outcome as start, s.state as start_state, s.attempt, s.expires_at 
 from ledger_hold_unpriced($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) h
 cross join lateral ledger_start_attempt($1, case when h.outcome in ('held', 'repeat') then h.hold_id end, 1, $13, $14) s;
 -- name: hold_many
-select * from ledger_hold_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+select * from ledger_hold_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
 -- name: hold_and_start_many
-with made as materialized (select * from ledger_hold_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)),
-     started as (select ledger_start_made($1, array(select m.hold_id from made m where m.key = any ($16))))
+with made as materialized (select * from ledger_hold_many($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)),
+     started as (select ledger_start_made($1, array(select m.hold_id from made m where m.place = any ($17))))
 select made.* from made, started;
 -- name: count_shadow
 select ledger_count_shadow($1, $2, $3, $4, $5, $6);

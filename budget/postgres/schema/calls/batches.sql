@@ -61,14 +61,13 @@ language sql stable as $$
 $$;
 
 -- Creates the scopes that asks of these groups lack, and returns the groups concerned. An ask under a used key needs none.
-create function ledger_batch_scopes(p_tenant text, p_keys text[], p_paths text[], p_labels text[], p_groups bigint[], p_fresh bigint[])
+create function ledger_batch_scopes(p_tenant text, p_keys text[], p_groups bigint[], p_paths text[], p_labels text[], p_fresh bigint[])
 returns bigint[] language sql as $$
     with lacking as (
         select g.grp, kind_of(t.name) as kind, id_of(t.name) as id
-        from (select distinct a.path, a.labels, a.grp
-              from unnest(p_keys, p_paths, p_labels, p_groups) a (key, path, labels, grp)
+        from (select distinct a.grp from unnest(p_keys, p_groups) a (key, grp)
               where a.grp = any (p_fresh) and not exists (select from holds h where h.tenant = p_tenant and h.key = a.key)) g
-        cross join lateral ledger_expand(p_tenant, string_to_array(g.path, ' '), string_to_array(g.labels, ' ')) t
+        cross join lateral ledger_expand(p_tenant, string_to_array(p_paths[g.grp], ' '), string_to_array(p_labels[g.grp], ' ')) t
         where t.scope_id is null
     ), made as (
         insert into scopes (tenant, kind, id) select distinct p_tenant, l.kind, l.id from lacking l order by 2, 3 on conflict do nothing
@@ -76,46 +75,100 @@ returns bigint[] language sql as $$
     select array_agg(distinct l.grp) from lacking l
 $$;
 
+-- Posts events on locked balances: for each event, in order, an entry on every scope of its group. The scopes of all groups
+-- are flattened (`f_…`). p_limits, p_nanos and p_modes are those that the gate applied to each of them; null leaves those
+-- of the balances.
+create function ledger_post_many(p_tenant text, p_kinds text[], p_holds bigint[], p_attempts integer[], p_groups bigint[],
+                                 p_spent bigint[], p_spent_nano bigint[], p_held bigint[], p_held_nano bigint[],
+                                 p_overrun bigint[], p_overrun_nano bigint[], f_grp bigint[], f_scope bigint[], f_start timestamptz[],
+                                 p_limits bigint[], p_nanos bigint[], p_modes text[], p_now timestamptz)
+returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
+begin
+    with running as materialized (
+        select e.*, f.scope_id, f.start, f.pos, row_number() over w as n,
+               sum(e.spent) over w as sum_spent, sum(e.spent_nano) over w as sum_spent_nano,
+               sum(e.held) over w as sum_held, sum(e.held_nano) over w as sum_held_nano,
+               sum(e.overrun) over w as sum_overrun, sum(e.overrun_nano) over w as sum_overrun_nano
+        from unnest(p_kinds, p_holds, p_attempts, p_groups, p_spent, p_spent_nano, p_held, p_held_nano, p_overrun, p_overrun_nano) with ordinality
+             e (kind, hold_id, attempt, grp, spent, spent_nano, held, held_nano, overrun, overrun_nano, ord)
+        join unnest(f_grp, f_scope, f_start) with ordinality f (grp, scope_id, start, pos) on f.grp = e.grp
+        window w as (partition by f.scope_id, f.start order by e.ord)
+    ), last as (
+        select distinct on (r.scope_id, r.start) r.* from running r order by r.scope_id, r.start, r.n desc
+    ), moved as (
+        update balances b set
+            spent_tokens = b.spent_tokens + l.sum_spent, spent_nano = b.spent_nano + l.sum_spent_nano,
+            held_tokens = b.held_tokens + l.sum_held, held_nano = b.held_nano + l.sum_held_nano,
+            overrun_tokens = b.overrun_tokens + l.sum_overrun, overrun_nano = b.overrun_nano + l.sum_overrun_nano,
+            limit_tokens = case when p_modes is null then b.limit_tokens else p_limits[l.pos] end,
+            limit_nano = case when p_modes is null then b.limit_nano else p_nanos[l.pos] end,
+            mode = case when p_modes is null then b.mode else p_modes[l.pos] end,
+            seq = b.seq + l.n, updated_at = p_now
+        from last l where b.tenant = p_tenant and b.scope_id = l.scope_id and b.window_start = l.start
+        returning b.scope_id, b.window_start, b.seq - l.n as seq, b.granted_tokens, b.granted_nano,
+                  b.spent_tokens - l.sum_spent as spent_tokens, b.spent_nano - l.sum_spent_nano as spent_nano,
+                  b.held_tokens - l.sum_held as held_tokens, b.held_nano - l.sum_held_nano as held_nano,
+                  b.overrun_tokens - l.sum_overrun as overrun_tokens, b.overrun_nano - l.sum_overrun_nano as overrun_nano,
+                  b.limit_tokens, b.limit_nano, b.mode
+    )
+    insert into entries (tenant, at, scope_id, window_start, seq, kind, hold_id, attempt,
+                         d_spent_tokens, d_held_tokens, d_overrun_tokens, d_spent_nano, d_held_nano, d_overrun_nano,
+                         spent_tokens, held_tokens, granted_tokens, overrun_tokens,
+                         spent_nano, held_nano, granted_nano, overrun_nano, limit_tokens, limit_nano, mode)
+    select p_tenant, p_now, m.scope_id, m.window_start, m.seq + r.n, r.kind, r.hold_id, r.attempt,
+           r.spent, r.held, r.overrun, r.spent_nano, r.held_nano, r.overrun_nano,
+           m.spent_tokens + r.sum_spent, m.held_tokens + r.sum_held, m.granted_tokens, m.overrun_tokens + r.sum_overrun,
+           m.spent_nano + r.sum_spent_nano, m.held_nano + r.sum_held_nano, m.granted_nano, m.overrun_nano + r.sum_overrun_nano,
+           case when p_modes is null then m.limit_tokens else p_limits[r.pos] end,
+           case when p_modes is null then m.limit_nano else p_nanos[r.pos] end,
+           case when p_modes is null then m.mode else p_modes[r.pos] end
+    from running r join moved m on m.scope_id = r.scope_id and m.window_start = r.start;
+end $$;
+
 -- Holds those asks of one tenant that are plain: under a new key, and fitting in full even if each ask before it got all
--- that it can get. So who comes first in a batch is never passed by who comes later. Scopes of a path, and labels, are
--- separated by blanks. Returns for each plain ask: a number for its path and labels (`grp`), the amounts
--- held on each scope before it, and, for the first of each number, the gate's views of it. The money of an ask is null if
--- its price is unknown.
-create function ledger_hold_many(p_tenant text, p_keys text[], p_digests bytea[], p_paths text[], p_labels text[], p_tasks text[], p_models text[],
+-- that it can get. So who comes first in a batch is never passed by who comes later. Asks with the same path, labels and
+-- task form a group: p_groups has the number of each ask's group, whose scopes and labels, separated by blanks, are in
+-- p_paths and p_labels. The money of an ask is null if its price is unknown. Returns for each plain ask its place in the
+-- batch, and for each group the gate's views of its scopes before the batch, in the order of scope_ids.
+create function ledger_hold_many(p_tenant text, p_paths text[], p_labels text[], p_tasks text[],
+                                 p_keys text[], p_digests bytea[], p_groups bigint[], p_models text[],
                                  p_tokens bigint[], p_nanos bigint[], p_leases interval[], p_lapse interval, p_defaults jsonb, p_now timestamptz,
                                  p_leasts bigint[], p_least_nanos bigint[])
-returns table (key text, hold_id bigint, expires_at timestamptz, grp bigint, before_tokens bigint[], before_nano bigint[], views jsonb)
+returns table (grp bigint, place bigint, hold_id bigint, expires_at timestamptz,
+               scope_ids bigint[], window_starts timestamptz[], views jsonb)
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());
-    i_grp bigint[];                                   -- for each ask: the first ask with the same path and labels
-    f_grp bigint[];                                   -- the scopes of all paths, flattened
+    f_grp bigint[];                                   -- the scopes of all groups, flattened
     f_scope bigint[];
     f_task text[];
     f_start timestamptz[];
+    f_limit bigint[];
+    f_nano bigint[];
+    f_mode text[];
     f_policy jsonb[];
     v_versions text[];
+    v_places bigint[] := array(select generate_series(1, cardinality(p_keys)));
     v_nanos bigint[] := array(select coalesce(u.n, 0) from unnest(p_nanos) with ordinality u (n, ord) order by u.ord);
     v_fresh bigint[];                                 -- groups with a scope that does not exist
     v_made bigint[];                                  -- groups of which this batch creates scopes
+    v_ids bigint[];
     v_held bigint[];                                  -- the hold of each ask; null for one that is not plain
     v_plain bigint[];                                 -- the asks that are plain
     v_undone boolean;                                 -- whether a scope was created for an ask that needs a price
+    v_zeros bigint[];
 begin
-    select array_agg(x.grp order by x.ord) into i_grp
-    from (select ord, min(ord) over (partition by path, labels, task) as grp
-          from unnest(p_paths, p_labels, p_tasks) with ordinality u (path, labels, task, ord)) x;
     loop
         select array_agg(g.grp order by g.grp, t.ord) filter (where t.scope_id is not null),
                array_agg(g.task order by g.grp, t.ord) filter (where t.scope_id is not null),
                array_agg(t.scope_id order by g.grp, t.ord) filter (where t.scope_id is not null),
                coalesce(array_agg(g.grp) filter (where t.scope_id is null), '{}')
         into f_grp, f_task, f_scope, v_fresh
-        from (select distinct u.path, u.labels, u.task, u.grp from unnest(p_paths, p_labels, p_tasks, i_grp) u (path, labels, task, grp)) g
+        from unnest(p_paths, p_labels, p_tasks) with ordinality g (path, labels, task, grp)
         cross join lateral ledger_expand(p_tenant, string_to_array(g.path, ' '), string_to_array(g.labels, ' ')) t;
         exit when v_fresh = '{}' or v_made is not null;
-        v_made := ledger_batch_scopes(p_tenant, p_keys, p_paths, p_labels, i_grp, v_fresh);
+        v_made := ledger_batch_scopes(p_tenant, p_keys, p_groups, p_paths, p_labels, v_fresh);
         exit when v_made is null;
     end loop;
     -- Amounts that may exceed the range of a balance are not plain.
@@ -124,26 +177,30 @@ begin
     end if;
     v_versions := ledger_policy_versions(p_tenant, f_scope, f_task);
     select array_agg(ledger_window_start(split_part(p.window_of, ' ', 1), split_part(p.window_of, ' ', 2), v_now) order by p.ord),
+           array_agg(p.limit_tokens order by p.ord), array_agg(p.limit_nano order by p.ord), array_agg(p.mode order by p.ord),
            array_agg(p.policy order by p.ord)
-    into f_start, f_policy from ledger_policies_of(p_tenant, f_scope, f_task, p_defaults) p;
+    into f_start, f_limit, f_nano, f_mode, f_policy from ledger_policies_of(p_tenant, f_scope, f_task, p_defaults) p;
 
-    with paths as (
-        select f.grp, array_agg(f.scope_id order by f.ord) as scope_ids, array_agg(f.start order by f.ord) as starts,
-            jsonb_agg(f.policy order by f.ord) as policies
-        from unnest(f_grp, f_scope, f_start, f_policy) with ordinality f (grp, scope_id, start, policy, ord) group by f.grp
+    -- Their ids are taken before they are inserted, so that each ask knows its own.
+    v_ids := array(select nextval('holds_hold_id_seq') from generate_series(1, cardinality(p_keys)));
+    with paths as materialized (
+        select f.grp, string_to_array(p_paths[f.grp], ' ') as path, string_to_array(p_labels[f.grp], ' ') as labels, p_tasks[f.grp] as task,
+               array_agg(f.scope_id order by f.ord) as scope_ids, array_agg(f.start order by f.ord) as starts,
+               jsonb_agg(f.policy order by f.ord) as policies
+        from unnest(f_grp, f_scope, f_start, f_policy) with ordinality f (grp, scope_id, start, policy, ord)
+        where f.grp <> all (v_fresh) group by f.grp
     ), made as (
-        insert into holds (tenant, key, digest, path, labels, task, model, scope_ids, window_starts, state, asked_tokens, asked_nano, tokens, nano,
-                           views, lease, expires_at, created_at)
-        select p_tenant, a.key, a.digest, string_to_array(a.path, ' '), string_to_array(a.labels, ' '), a.task, a.model, p.scope_ids, p.starts,
+        insert into holds (tenant, hold_id, key, digest, path, labels, task, model, scope_ids, window_starts, state, asked_tokens, asked_nano,
+                           tokens, nano, views, lease, expires_at, created_at) overriding system value
+        select p_tenant, a.id, a.key, a.digest, p.path, p.labels, p.task, a.model, p.scope_ids, p.starts,
                'held', a.tokens, a.nano, a.tokens, a.nano, p.policies, a.lease, v_now + a.lease, v_now
-        from unnest(p_keys, p_digests, p_paths, p_labels, p_tasks, p_models, p_tokens, v_nanos, p_leases, i_grp)
-             a (key, digest, path, labels, task, model, tokens, nano, lease, grp)
+        from unnest(v_ids, p_keys, p_digests, p_groups, p_models, p_tokens, v_nanos, p_leases)
+             a (id, key, digest, grp, model, tokens, nano, lease)
         join paths p on p.grp = a.grp
-        where a.grp <> all (v_fresh)
-        order by a.key on conflict (tenant, key) where key is not null do nothing returning key, hold_id
+        order by a.key on conflict (tenant, key) where key is not null do nothing returning hold_id
     )
     select array_agg(m.hold_id order by a.ord) into v_held
-    from unnest(p_keys) with ordinality a (key, ord) left join made m on m.key = a.key;
+    from unnest(v_ids) with ordinality a (id, ord) left join made m on m.hold_id = a.id;
 
     perform ledger_lock(p_tenant, array_agg(d.s), array_agg(d.w), v_now) from (select distinct s, w from unnest(f_scope, f_start) u (s, w)) d;
     if ledger_policy_versions(p_tenant, f_scope, f_task) is distinct from v_versions then
@@ -152,15 +209,16 @@ begin
     if array_position(v_held, null) is not null or exists (
         select 1
         from ledger_batch_rooms(p_tenant, f_scope, f_start, f_policy, p_lapse, v_now) r
-        join (select f.scope_id, f.start, sum(a.tokens) as tokens, sum(a.nano) as nano, bool_or(a.nano is null) as unpriced
-              from unnest(p_tokens, p_nanos, i_grp) a (tokens, nano, grp) join unnest(f_grp, f_scope, f_start) f (grp, scope_id, start)
-                  on f.grp = a.grp
+        join (select f.scope_id, f.start, sum(g.tokens) as tokens, sum(g.nano) as nano, bool_or(g.unpriced) as unpriced
+              from (select a.grp, sum(a.tokens) as tokens, sum(a.nano) as nano, bool_or(a.nano is null) as unpriced
+                    from unnest(p_tokens, p_nanos, p_groups) a (tokens, nano, grp) group by 1) g
+              join unnest(f_grp, f_scope, f_start) f (grp, scope_id, start) on f.grp = g.grp
               group by 1, 2) d on d.scope_id = r.scope_id and d.start = r.window_start
         where r.shut or (d.unpriced and r.needs_price) or d.tokens > r.room_tokens or (d.nano > 0 and d.nano > r.room_nano))
     then
         with asks as (
             select a.*, r.scope_id, r.window_start, r.room_tokens, r.room_nano, r.shut, r.needs_price, r.frozen
-            from unnest(v_held, p_tokens, v_nanos, p_leasts, p_least_nanos, p_nanos, i_grp) with ordinality
+            from unnest(v_held, p_tokens, v_nanos, p_leasts, p_least_nanos, p_nanos, p_groups) with ordinality
                  a (hold_id, tokens, nano, least, least_nano, price, grp, ord)
             join unnest(f_grp) with ordinality f (grp, pos) on f.grp = a.grp
             join ledger_batch_rooms(p_tenant, f_scope, f_start, f_policy, p_lapse, v_now) r on r.pos = f.pos
@@ -187,55 +245,29 @@ begin
         end if;
         delete from holds h using unnest(v_held) with ordinality x (hold_id, ord)
         where h.tenant = p_tenant and h.hold_id = any (v_held) and h.hold_id = x.hold_id and x.ord <> all (v_plain);
-        select array_agg(a.key order by a.ord), array_agg(a.hold_id order by a.ord), array_agg(a.tokens order by a.ord),
+        select array_agg(a.ord order by a.ord), array_agg(a.hold_id order by a.ord), array_agg(a.tokens order by a.ord),
                array_agg(a.nano order by a.ord), array_agg(a.grp order by a.ord), array_agg(a.lease order by a.ord)
-        into p_keys, v_held, p_tokens, v_nanos, i_grp, p_leases
-        from unnest(p_keys, v_held, p_tokens, v_nanos, i_grp, p_leases) with ordinality a (key, hold_id, tokens, nano, grp, lease, ord)
+        into v_places, v_held, p_tokens, v_nanos, p_groups, p_leases
+        from unnest(v_held, p_tokens, v_nanos, p_groups, p_leases) with ordinality a (hold_id, tokens, nano, grp, lease, ord)
         where a.ord = any (v_plain);
     end if;
 
+    return query select null::bigint, a.place, a.hold_id, v_now + a.lease, null::bigint[], null::timestamptz[], null::jsonb
+                 from unnest(v_places, v_held, p_leases) a (place, hold_id, lease);
     return query
-    with asks as (
-        select a.*, f.scope_id, f.start, f.policy, f.pos
-        from (select u.*, u.ord = min(u.ord) over (partition by u.grp) as leads
-              from unnest(p_keys, v_held, p_tokens, v_nanos, i_grp) with ordinality u (key, hold_id, tokens, nano, grp, ord)) a
-        join unnest(f_grp, f_scope, f_start, f_policy) with ordinality f (grp, scope_id, start, policy, pos) on f.grp = a.grp
-    ), running as (
-        select a.*, sum(a.tokens) over w as sum_tokens, sum(a.nano) over w as sum_nano, row_number() over w as n
-        from asks a window w as (partition by a.scope_id, a.start order by a.ord)
-    ), last as (
-        select distinct on (r.scope_id, r.start) r.scope_id, r.start, r.sum_tokens, r.sum_nano, r.n, r.policy
-        from running r order by r.scope_id, r.start, r.n desc
-    ), moved as (
-        update balances b set held_tokens = b.held_tokens + l.sum_tokens, held_nano = b.held_nano + l.sum_nano, seq = b.seq + l.n,
-               limit_tokens = (l.policy -> 'limit' ->> 0)::bigint, limit_nano = (l.policy -> 'limit' ->> 1)::bigint,
-                   mode = l.policy ->> 'mode', updated_at = v_now
-        from last l where b.tenant = p_tenant and b.scope_id = l.scope_id and b.window_start = l.start
-        returning b.*, l.sum_tokens as moved_tokens, l.sum_nano as moved_nano, l.n as moved_n
-    ), posted as (
-        insert into entries (tenant, at, scope_id, window_start, seq, kind, hold_id, d_held_tokens, d_held_nano,
-                             spent_tokens, held_tokens, granted_tokens, overrun_tokens,
-                             spent_nano, held_nano, granted_nano, overrun_nano, limit_tokens, limit_nano, mode)
-        select m.tenant, v_now, m.scope_id, m.window_start, m.seq - m.moved_n + r.n, 'hold', r.hold_id, r.tokens, r.nano,
-               m.spent_tokens, m.held_tokens - m.moved_tokens + r.sum_tokens, m.granted_tokens, m.overrun_tokens,
-               m.spent_nano, m.held_nano - m.moved_nano + r.sum_nano, m.granted_nano, m.overrun_nano,
-               (r.policy -> 'limit' ->> 0)::bigint, (r.policy -> 'limit' ->> 1)::bigint, r.policy ->> 'mode'
-        from running r join moved m on m.scope_id = r.scope_id and m.window_start = r.start
-    )
-    select r.key, r.hold_id, v_now + min(l.lease), r.grp,
-           array_agg(m.held_tokens - m.moved_tokens + r.sum_tokens - r.tokens order by r.pos)::bigint[],
-           array_agg(m.held_nano - m.moved_nano + r.sum_nano - r.nano order by r.pos)::bigint[],
-           case when r.leads then jsonb_agg(r.policy || jsonb_build_object(
-               'spent', jsonb_build_array(m.spent_tokens, m.spent_nano),
-               'held', jsonb_build_array(m.held_tokens - m.moved_tokens, m.held_nano - m.moved_nano), 'granted',
-                   jsonb_build_array(m.granted_tokens, m.granted_nano),
-               'window_start', calendar_start(m.window_start), 'queued', false) order by r.pos) end
-    from running r
-    join moved m on m.scope_id = r.scope_id and m.window_start = r.start
-    join unnest(p_leases) with ordinality l (lease, ord) on l.ord = r.ord
-    group by r.key, r.hold_id, r.grp, r.ord, r.leads;
+    select f.grp, null::bigint, null::bigint, null::timestamptz, array_agg(f.scope_id order by f.pos), array_agg(f.start order by f.pos),
+           jsonb_agg(f.policy || jsonb_build_object(
+               'spent', jsonb_build_array(b.spent_tokens, b.spent_nano), 'held', jsonb_build_array(b.held_tokens, b.held_nano),
+               'granted', jsonb_build_array(b.granted_tokens, b.granted_nano),
+               'window_start', calendar_start(b.window_start), 'queued', false) order by f.pos)
+    from unnest(f_grp, f_scope, f_start, f_policy) with ordinality f (grp, scope_id, start, policy, pos)
+    join balances b on b.tenant = p_tenant and b.scope_id = f.scope_id and b.window_start = f.start
+    where f.grp = any (p_groups) group by f.grp;
+    v_zeros := array_fill(0, array[cardinality(v_held)]);
+    perform ledger_post_many(p_tenant, array_fill('hold'::text, array[cardinality(v_held)]), v_held, null, p_groups,
+                             v_zeros, v_zeros, p_tokens, v_nanos, v_zeros, v_zeros, f_grp, f_scope, f_start, f_limit, f_nano, f_mode, v_now);
     perform ledger_warn(p_tenant, array_agg(f.scope_id), array_agg(f.start), array_agg(f.policy), v_now)
-    from unnest(f_grp, f_scope, f_start, f_policy) f (grp, scope_id, start, policy) where f.grp = any (i_grp);
+    from unnest(f_grp, f_scope, f_start, f_policy) f (grp, scope_id, start, policy) where f.grp = any (p_groups);
 exception when sqlstate 'PB001' or numeric_value_out_of_range then
     return;
 end $$;
@@ -243,7 +275,7 @@ end $$;
 -- Settles those attempts of one tenant that are next or in progress on open holds: overruns last, and of these last those
 -- that free nothing of the other unit, so that what is spent and held is highest at the end, where warnings look. No order
 -- does that for an overrun of money that frees tokens beside one of tokens that frees money: the former is left alone.
--- Joins repeat `any (p_holds)`: without statistics they would read all holds of the tenant.
+-- Holds that draw on the same balances form a group, as in ledger_post_many.
 create function ledger_settle_many(p_tenant text, p_holds bigint[], p_attempts integer[], p_tokens bigint[], p_nanos bigint[],
     p_usages jsonb[], p_digests bytea[], p_defaults jsonb, p_now timestamptz)
 returns table (hold_id bigint, overrun_tokens bigint, overrun_nano bigint)
@@ -251,94 +283,86 @@ language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());
+    v_groups bigint[];
+    v_held bigint[];                                  -- what each hold held
+    v_held_nano bigint[];
+    v_over bigint[];
+    v_over_nano bigint[];
     v_overrun boolean;
+    f_grp bigint[];                                   -- the scopes of all groups, flattened
+    f_scope bigint[];
+    f_start timestamptz[];
 begin
     perform 1 from holds h where h.tenant = p_tenant and h.hold_id = any (p_holds) order by h.hold_id for update;
-    select array_agg(s.hold_id order by s.rank, s.ord), array_agg(s.attempt order by s.rank, s.ord),
-           array_agg(s.tokens order by s.rank, s.ord), array_agg(s.nano order by s.rank, s.ord),
-           array_agg(s.usage order by s.rank, s.ord), array_agg(s.digest order by s.rank, s.ord), bool_or(s.rank > 0)
-    into p_holds, p_attempts, p_tokens, p_nanos, p_usages, p_digests, v_overrun
-    from (select s.*, s.tokens < h.tokens as frees_tokens,
-                 case when s.tokens <= h.tokens and s.nano <= h.nano then 0
-                      when s.tokens < h.tokens or s.nano < h.nano then 1 else 2 end as rank,
-                 bool_or(s.tokens > h.tokens and s.nano < h.nano) over () as any_frees_money
-          from unnest(p_holds, p_attempts, p_tokens, p_nanos, p_usages, p_digests) with ordinality
-               s (hold_id, attempt, tokens, nano, usage, digest, ord)
-          join holds h on h.tenant = p_tenant and h.hold_id = any (p_holds) and h.hold_id = s.hold_id
-                      and h.state = 'held'
-          left join attempts a on a.tenant = p_tenant and a.hold_id = s.hold_id and a.attempt = h.attempts
-          where s.tokens <= 1000000000 and s.nano <= 1000000000000
-            and ((h.attempts = s.attempt and a.state = 'started') or (h.attempts + 1 = s.attempt and a.state is distinct from 'started'))) s
-    where not (s.rank = 1 and s.frees_tokens and s.any_frees_money);
+    with reports as materialized (
+        select s.*, h.tokens as held, h.nano as held_nano, h.scope_ids, h.window_starts,
+               case when s.tokens <= h.tokens and s.nano <= h.nano then 0
+                    when s.tokens < h.tokens or s.nano < h.nano then 1 else 2 end as rank,
+               bool_or(s.tokens > h.tokens and s.nano < h.nano) over () as any_frees_money,
+               dense_rank() over (order by h.scope_ids, h.window_starts) as grp
+        from unnest(p_holds, p_attempts, p_tokens, p_nanos, p_usages, p_digests) with ordinality
+             s (hold_id, attempt, tokens, nano, usage, digest, ord)
+        cross join lateral (select * from holds h where h.tenant = p_tenant and h.hold_id = s.hold_id and h.state = 'held' offset 0) h
+        left join lateral (select a.state from attempts a
+                           where a.tenant = p_tenant and a.hold_id = s.hold_id and a.attempt = h.attempts offset 0) a on true
+        where s.tokens <= 1000000000 and s.nano <= 1000000000000
+          and ((h.attempts = s.attempt and a.state = 'started') or (h.attempts + 1 = s.attempt and a.state is distinct from 'started'))
+    ), kept as materialized (
+        select * from reports s where not (s.rank = 1 and s.tokens < s.held and s.any_frees_money)
+    ), groups as (
+        select distinct on (k.grp) k.grp, k.scope_ids, k.window_starts from kept k
+    )
+    select array_agg(k.hold_id order by k.rank, k.ord), array_agg(k.attempt order by k.rank, k.ord),
+           array_agg(k.tokens order by k.rank, k.ord), array_agg(k.nano order by k.rank, k.ord),
+           array_agg(k.usage order by k.rank, k.ord), array_agg(k.digest order by k.rank, k.ord),
+           array_agg(k.held order by k.rank, k.ord), array_agg(k.held_nano order by k.rank, k.ord),
+           array_agg(greatest(0, k.tokens - k.held) order by k.rank, k.ord),
+           array_agg(greatest(0, k.nano - k.held_nano) order by k.rank, k.ord),
+           array_agg(k.grp order by k.rank, k.ord), bool_or(k.rank > 0),
+           (select array_agg(g.grp order by g.grp, u.ord) from groups g cross join lateral unnest(g.scope_ids) with ordinality u (s, ord)),
+           (select array_agg(u.s order by g.grp, u.ord) from groups g cross join lateral unnest(g.scope_ids) with ordinality u (s, ord)),
+           (select array_agg(u.w order by g.grp, u.ord) from groups g cross join lateral unnest(g.window_starts) with ordinality u (w, ord))
+    into p_holds, p_attempts, p_tokens, p_nanos, p_usages, p_digests, v_held, v_held_nano, v_over, v_over_nano, v_groups, v_overrun,
+         f_grp, f_scope, f_start
+    from kept k;
     if p_holds is null then
         return;
     end if;
-    perform ledger_lock(p_tenant, array_agg(d.s), array_agg(d.w), v_now)
-    from (select distinct u.s, u.w from holds h cross join lateral unnest(h.scope_ids, h.window_starts) u (s, w)
-          where h.tenant = p_tenant and h.hold_id = any (p_holds)) d;
+    perform ledger_lock(p_tenant, array_agg(d.s), array_agg(d.w), v_now) from (select distinct u.s, u.w from unnest(f_scope, f_start) u (s, w)) d;
     insert into attempts as a (tenant, hold_id, attempt, state, tokens, nano, overrun_tokens, overrun_nano, usage, digest, started_at, reported_at)
-    select p_tenant, s.hold_id, s.attempt, 'reported', s.tokens, s.nano, greatest(0, s.tokens - h.tokens), greatest(0, s.nano - h.nano),
-           s.usage, s.digest, v_now, v_now
-    from unnest(p_holds, p_attempts, p_tokens, p_nanos, p_usages, p_digests) s (hold_id, attempt, tokens, nano, usage, digest)
-    join holds h on h.tenant = p_tenant and h.hold_id = any (p_holds) and h.hold_id = s.hold_id
+    select p_tenant, s.hold_id, s.attempt, 'reported', s.tokens, s.nano, s.over, s.over_nano, s.usage, s.digest, v_now, v_now
+    from unnest(p_holds, p_attempts, p_tokens, p_nanos, v_over, v_over_nano, p_usages, p_digests)
+         s (hold_id, attempt, tokens, nano, over, over_nano, usage, digest)
     on conflict (tenant, hold_id, attempt) do update set state = 'reported', tokens = excluded.tokens, nano = excluded.nano,
         overrun_tokens = excluded.overrun_tokens, overrun_nano = excluded.overrun_nano,
         usage = excluded.usage, digest = excluded.digest, reported_at = excluded.reported_at;
-    with reports as materialized (
-        select s.hold_id, s.attempt, s.tokens, s.nano, h.tokens as held_tokens, h.nano as held_nano, u.scope_id, u.start, s.ord,
-               greatest(0, s.tokens - h.tokens) as over_tokens, greatest(0, s.nano - h.nano) as over_nano
-        from unnest(p_holds, p_attempts, p_tokens, p_nanos) with ordinality s (hold_id, attempt, tokens, nano, ord)
-        join holds h on h.tenant = p_tenant and h.hold_id = any (p_holds) and h.hold_id = s.hold_id
-        cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, start)
-    ), parts as (
-        select r.hold_id, r.attempt, r.scope_id, r.start, r.ord, 1 as part, r.tokens - r.over_tokens as tokens, r.nano - r.over_nano as nano,
-               r.held_tokens, r.held_nano, 0 as over_tokens, 0 as over_nano
-        from reports r
+    -- What exceeds a hold is an entry of its own.
+    perform ledger_post_many(p_tenant, array_agg(e.kind order by e.ord, e.part), array_agg(e.hold_id order by e.ord, e.part),
+                             array_agg(e.attempt order by e.ord, e.part), array_agg(e.grp order by e.ord, e.part),
+                             array_agg(e.spent order by e.ord, e.part), array_agg(e.spent_nano order by e.ord, e.part),
+                             array_agg(e.held order by e.ord, e.part), array_agg(e.held_nano order by e.ord, e.part),
+                             array_agg(e.over order by e.ord, e.part), array_agg(e.over_nano order by e.ord, e.part),
+                             f_grp, f_scope, f_start, null, null, null, v_now)
+    from unnest(p_holds, p_attempts, v_groups, p_tokens, p_nanos, v_held, v_held_nano, v_over, v_over_nano) with ordinality
+         r (hold_id, attempt, grp, tokens, nano, held, held_nano, over, over_nano, ord)
+    cross join lateral (
+        select r.ord, 1 as part, 'settle' as kind, r.hold_id, r.attempt, r.grp, r.tokens - r.over as spent, r.nano - r.over_nano as spent_nano,
+               -r.held as held, -r.held_nano as held_nano, 0::bigint as over, 0::bigint as over_nano
         union all
-        select r.hold_id, r.attempt, r.scope_id, r.start, r.ord, 2, r.over_tokens, r.over_nano, 0, 0, r.over_tokens, r.over_nano
-        from reports r where r.over_tokens > 0 or r.over_nano > 0
-    ), running as (
-        select r.*, sum(r.tokens) over w as sum_tokens, sum(r.nano) over w as sum_nano, sum(r.held_tokens) over w as sum_held_tokens,
-               sum(r.held_nano) over w as sum_held_nano, sum(r.over_tokens) over w as sum_over_tokens, sum(r.over_nano) over w as sum_over_nano,
-               row_number() over w as n
-        from parts r window w as (partition by r.scope_id, r.start order by r.ord, r.part)
-    ), last as (
-        select distinct on (r.scope_id, r.start) r.* from running r order by r.scope_id, r.start, r.n desc
-    ), moved as (
-        update balances b set spent_tokens = b.spent_tokens + l.sum_tokens, spent_nano = b.spent_nano + l.sum_nano,
-               held_tokens = b.held_tokens - l.sum_held_tokens, held_nano = b.held_nano - l.sum_held_nano,
-               overrun_tokens = b.overrun_tokens + l.sum_over_tokens, overrun_nano = b.overrun_nano + l.sum_over_nano,
-               seq = b.seq + l.n, updated_at = v_now
-        from last l where b.tenant = p_tenant and b.scope_id = l.scope_id and b.window_start = l.start
-        returning b.*, l.sum_tokens as m_tokens, l.sum_nano as m_nano, l.sum_held_tokens as m_held_tokens, l.sum_held_nano as m_held_nano,
-                  l.sum_over_tokens as m_over_tokens, l.sum_over_nano as m_over_nano, l.n as m_n
-    )
-    insert into entries (tenant, at, scope_id, window_start, seq, kind, hold_id, attempt,
-                         d_spent_tokens, d_held_tokens, d_overrun_tokens, d_spent_nano, d_held_nano, d_overrun_nano,
-                         spent_tokens, held_tokens, granted_tokens, overrun_tokens, spent_nano, held_nano, granted_nano, overrun_nano,
-                         limit_tokens, limit_nano, mode)
-    select m.tenant, v_now, m.scope_id, m.window_start, m.seq - m.m_n + r.n, case r.part when 1 then 'settle' else 'overrun' end,
-           r.hold_id, r.attempt, r.tokens, -r.held_tokens, r.over_tokens, r.nano, -r.held_nano, r.over_nano,
-           m.spent_tokens - m.m_tokens + r.sum_tokens, m.held_tokens + m.m_held_tokens - r.sum_held_tokens, m.granted_tokens,
-           m.overrun_tokens - m.m_over_tokens + r.sum_over_tokens,
-           m.spent_nano - m.m_nano + r.sum_nano, m.held_nano + m.m_held_nano - r.sum_held_nano, m.granted_nano,
-           m.overrun_nano - m.m_over_nano + r.sum_over_nano, m.limit_tokens, m.limit_nano, m.mode
-    from running r join moved m on m.scope_id = r.scope_id and m.window_start = r.start;
-    return query
+        select r.ord, 2, 'overrun', r.hold_id, r.attempt, r.grp, r.over, r.over_nano, 0, 0, r.over, r.over_nano
+        where r.over > 0 or r.over_nano > 0) e;
     update holds h set state = 'settled', tokens = 0, nano = 0, attempts = s.attempt, charged_tokens = h.charged_tokens + s.tokens,
            charged_nano = h.charged_nano + s.nano, ended_at = v_now
     from unnest(p_holds, p_attempts, p_tokens, p_nanos) s (hold_id, attempt, tokens, nano)
-    join attempts a on a.tenant = p_tenant and a.hold_id = any (p_holds) and a.hold_id = s.hold_id and a.attempt = s.attempt
-    where h.tenant = p_tenant and h.hold_id = any (p_holds) and h.hold_id = s.hold_id
-    returning h.hold_id, a.overrun_tokens, a.overrun_nano;
+    where h.tenant = p_tenant and h.hold_id = any (p_holds) and h.hold_id = s.hold_id;
+    return query select s.* from unnest(p_holds, v_over, v_over_nano) s (hold_id, over, over_nano);
     if v_overrun then
         perform ledger_warn(p_tenant, array_agg(x.scope_id), array_agg(x.start), array_agg(p.policy), v_now)
-        from (select distinct u.scope_id, u.start, h.task
-              from attempts a
-              join holds h on h.tenant = p_tenant and h.hold_id = any (p_holds) and h.hold_id = a.hold_id
-              cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, start)
-              where a.tenant = p_tenant and a.hold_id = any (p_holds) and a.attempt = h.attempts
-                and (a.overrun_tokens > 0 or a.overrun_nano > 0)) x
+        from (select distinct f.scope_id, f.start, h.task
+              from unnest(p_holds, v_groups, v_over, v_over_nano) s (hold_id, grp, over, over_nano)
+              cross join lateral (select t.task from holds t where t.tenant = p_tenant and t.hold_id = s.hold_id offset 0) h
+              join unnest(f_grp, f_scope, f_start) f (grp, scope_id, start) on f.grp = s.grp
+              where s.over > 0 or s.over_nano > 0) x
         cross join lateral ledger_policies_of(p_tenant, array[x.scope_id], array[x.task], p_defaults) p;
     end if;
 end $$;

@@ -14,8 +14,11 @@ from purser.budget.errors import BudgetError, LedgerUnavailable
 A = TypeVar("A")
 R = TypeVar("R")
 
-MAX_BATCH = 256
-"""Most calls in one batch: bounds how long a batch holds its locks."""
+MAX_BATCH = 64
+"""Most calls in one batch: bounds how long a batch holds its locks.
+
+Callers of several batches keep both Postgres and this process at work; those of a single large one would all wait for
+either in turn."""
 MAX_ALONE = 4
 """Most calls at a time that a batch has left alone: they share the connections with the batches."""
 

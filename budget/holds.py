@@ -1,12 +1,13 @@
 """Requests and answers of the hold life cycle: hold, attempt, settle, release, extend."""
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+
+from pydantic_core import to_json
 
 from purser.budget.errors import InvalidRequest
 from purser.budget.gate import Amount, GateAnswer
@@ -108,7 +109,7 @@ class HoldRequest:
         money = (self.ask.nano_usd, least.nano_usd) if self.priced else (None, None)
         labels = sorted(map(str, (*path.tags, *self.labels)))
         payload = [path.texts(), labels, self.ask.tokens, money[0], least.tokens, money[1], self.model, self.last_of]
-        return hashlib.sha256(json.dumps(payload).encode()).digest()
+        return _sha256(payload)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,4 +219,8 @@ def check_range(value: object, name: str, least: int, most: int = MAX_AMOUNT) ->
 
 def digest_of(usage: Mapping[str, Any], nano_usd: int) -> bytes:
     """SHA-256 of a usage report."""
-    return hashlib.sha256(json.dumps([usage, nano_usd], sort_keys=True).encode()).digest()
+    return _sha256([dict(sorted(usage.items())), nano_usd])
+
+
+def _sha256(payload: object) -> bytes:
+    return hashlib.sha256(to_json(payload)).digest()  # the standard library's encoder takes several times as long

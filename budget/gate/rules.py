@@ -130,12 +130,15 @@ def room(view: ScopeView, *, count_holds: bool = True) -> tuple[int | None, int 
     An ordinary ask leaves the reserve alone. Each last call may use its part of it, so that all of them fit, or what an
     ordinary ask may use, if that is more.
     """
-    left = view.granted - view.spent - (view.held if count_holds else NOTHING)
     tokens, nano = view.limit_tokens, view.limit_nano_usd
-    return (
-        None if tokens is None else _unreserved(tokens + left.tokens, view.reserve.tokens, view.last_of),
-        None if nano is None else _unreserved(nano + left.nano_usd, view.reserve.nano_usd, view.last_of),
-    )
+    held = view.held if count_holds else NOTHING
+    if tokens is not None:
+        left = tokens + view.granted.tokens - view.spent.tokens - held.tokens
+        tokens = _unreserved(left, view.reserve.tokens, view.last_of)
+    if nano is not None:
+        left = nano + view.granted.nano_usd - view.spent.nano_usd - held.nano_usd
+        nano = _unreserved(left, view.reserve.nano_usd, view.last_of)
+    return tokens, nano
 
 
 def _unreserved(left: int, reserve: int, last_of: int) -> int:
@@ -153,7 +156,7 @@ def _fits(view: ScopeView, ask: Amount, *, count_holds: bool) -> bool:
     return (
         _has_capacity(view)
         and (tokens is None or ask.tokens <= tokens)
-        and (nano is None or ask.nano_usd <= max(0, nano))
+        and (nano is None or ask.nano_usd <= nano or not ask.nano_usd)
     )
 
 
@@ -181,11 +184,17 @@ def _reaches(shares: list[tuple[int, int]] | None, threshold: Decimal) -> bool:
     if shares is None:
         return True
     over, under = threshold.as_integer_ratio()
-    return any(taken * under >= over * capacity for taken, capacity in shares)
+    for taken, capacity in shares:  # noqa: SIM110 - a generator takes several times as long
+        if taken * under >= over * capacity:
+            return True
+    return False
 
 
 def _delay(view: ScopeView, shares: list[tuple[int, int]] | None) -> int:
-    return next((step.delay_ms for step in reversed(view.backpressure) if _reaches(shares, step.ratio)), 0)
+    """The delay of the highest step reached. Steps ascend, and most asks are below the lowest."""
+    if not view.backpressure or not _reaches(shares, view.backpressure[0].ratio):
+        return 0
+    return next(step.delay_ms for step in reversed(view.backpressure) if _reaches(shares, step.ratio))
 
 
 def _step(view: ScopeView, whole: Amount) -> Reached | None:
@@ -218,7 +227,7 @@ def _verdict(
     if view.mode is Mode.SOFT and not fits:
         return Verdict.WARN, "over_limit"
     if fits and not view.queued:
-        warned = any(_reaches(shares, threshold) for threshold in view.warn_at)
+        warned = bool(view.warn_at) and _reaches(shares, view.warn_at[0])
         return (Verdict.WARN, "warning") if warned else (Verdict.ALLOW, "fits")
     if patient and _fits(view, least, count_holds=False):
         return Verdict.WAIT, "open_holds" if not fits else "queued"

@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 import asyncpg
+from pydantic_core import to_json
 
 from purser.budget.gate import Amount, ScopeView, gate_answer, smallest
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState, Report, Settlement
 from purser.budget.policies.fields import BackpressureStep
-from purser.budget.postgres.connections.pools import Pool, connected, retrying
+from purser.budget.postgres.connections.pools import Json, Pool, connected, retrying
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.scope_views import views_of
 from purser.budget.postgres.ledger.settings import LedgerSettings
@@ -115,13 +116,14 @@ async def settle_together(
     pool: Pool, settings: LedgerSettings, now: datetime | None, settles: Sequence[Settle]
 ) -> list[Settlement | None]:
     """Settles attempts of one tenant that are next or in progress on open holds; None for each of the others."""
+    amounts = [settle.report.amount for settle in settles]
     arguments = (
         settles[0].tenant,
         [settle.hold_id for settle in settles],
         [settle.attempt for settle in settles],
-        [settle.report.amount.tokens for settle in settles],
-        [settle.report.nano_usd for settle in settles],
-        [settle.report.stored for settle in settles],
+        [amount.tokens for amount in amounts],
+        [amount.nano_usd for amount in amounts],
+        [Json(to_json(settle.report.stored).decode()) for settle in settles],
         [settle.report.digest for settle in settles],
         settings.defaults_json,
         now,
@@ -129,10 +131,10 @@ async def settle_together(
     rows = await _fetch(pool, "settle_many", arguments)
     overrun = {row["hold_id"]: Amount(row["overrun_tokens"], row["overrun_nano"]) for row in rows}
     return [
-        Settlement(str(settle.hold_id), HoldState.SETTLED, settle.report.amount, overrun[settle.hold_id], late=False)
+        Settlement(str(settle.hold_id), HoldState.SETTLED, amount, overrun[settle.hold_id], late=False)
         if settle.hold_id in overrun
         else None
-        for settle in settles
+        for settle, amount in zip(settles, amounts, strict=True)
     ]
 
 

@@ -178,7 +178,7 @@ where (e.limit_tokens, e.limit_nano, e.mode)
       is distinct from ((x.v -> 'limit' ->> 0)::bigint, (x.v -> 'limit' ->> 1)::bigint, x.v ->> 'mode');
 
 -- name: attempts
--- The state of an attempt matches its entries, and the classes of its usage add up to its charge.
+-- An attempt has a hold, its state matches its entries, and the classes of its usage add up to its charge.
 select a.tenant, a.hold_id, a.attempt, a.state, a.tokens
 from attempts a
 left join lateral (select count(*) filter (where e.kind = 'settle') as settled, count(*) filter (where e.kind = 'late') as late,
@@ -187,6 +187,7 @@ left join lateral (select count(*) filter (where e.kind = 'settle') as settled, 
 where a.state <> case when n.settled + n.late > 0 then 'reported' when n.presumed > 0 then 'presumed' else 'started' end
    or (a.state = 'reported') <> (a.digest is not null) or (a.state = 'reported') <> (a.usage is not null)
    or (a.state = 'reported') <> (a.reported_at is not null) or a.late <> (n.late > 0)
+   or not exists (select from holds h where h.tenant = a.tenant and h.hold_id = a.hold_id)
    or (a.state = 'reported' and a.tokens <> (
           select coalesce(sum((a.usage ->> c.name)::bigint), 0)
           from unnest(array['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'unsplit']) c (name)));

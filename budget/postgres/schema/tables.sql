@@ -136,6 +136,7 @@ create table shadow_counts (
     foreign key (tenant, scope_id) references scopes
 );
 
+-- No foreign key to the hold: who writes an attempt has locked its hold, and the audit looks for it.
 create table attempts (
     tenant        text not null,
     hold_id       bigint not null,
@@ -152,8 +153,7 @@ create table attempts (
     digest        bytea,                              -- of the report
     started_at    timestamptz not null,
     reported_at   timestamptz,
-    primary key (tenant, hold_id, attempt),
-    foreign key (tenant, hold_id) references holds
+    primary key (tenant, hold_id, attempt)
 );
 
 create table entries (

@@ -179,6 +179,8 @@ ONE_HOLD = "(select hold_id from holds where key = 'settled')"
         *(("limits", f"update holds set views = jsonb_set(views, '{{0, {field}}}', '{value}') where key = 'settled'")
           for field, value in (("limit, 0", "5000"), ("limit, 1", "5000"), ("mode", '"soft"'))),
         ("limits", "update entries set mode = 'soft' where kind = 'settle' and mode = 'hard'"),
+        ("attempts", "insert into attempts (tenant, hold_id, attempt, state, started_at)"
+                     f" values ('{TENANT}', 999, 1, 'started', now())"),
         ("attempts", "update attempts set state = 'presumed' where state = 'reported'"),
         ("attempts", "update attempts set state = 'started' where state = 'presumed'"),
         *(("attempts", f"update attempts set {column} = null where state = 'reported'")

@@ -4,12 +4,19 @@ import asyncio
 import json
 import math
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
+
+import httpx
 
 from purser.activities.errors import Cost, ProviderRejected, ProviderUnavailable
 
 OnUsageRefused = Callable[[str], None]
 """Called with a code if a usage report is refused."""
+_DONE = (b"data: [DONE]", b"data:[DONE]")
+"""Last line of a stream in the format of the OpenAI API."""
+_END_S = 0.1
+"""Seconds that the end of a body may take after it."""
 _PIECE_BYTES = 1024
 """Approximate bytes of a stream after which other tasks run: about a dozen chunks of half a millisecond each."""
 
@@ -51,6 +58,7 @@ async def event_lines(
 ) -> AsyncIterator[bytes]:
     """Yields a stream of events in whole lines, with whole numbers in usage blocks."""
     pending = bytearray()
+    chunks = aiter(chunks)
     async for chunk in chunks:
         limit.take(chunk)
         end = chunk.rfind(b"\n") + 1
@@ -58,12 +66,23 @@ async def event_lines(
         if len(pending) > longest and len(max(pending.split(b"\n"), key=len)) > longest:
             raise ProviderRejected("reply_too_large", cost=Cost.UNKNOWN)
         if end:
-            for piece in _pieces(_with_counts(bytes(pending), on_usage_refused)):
+            lines = bytes(pending)
+            if lines.rstrip().rpartition(b"\n")[2].startswith(_DONE):
+                await _read_to_end(chunks)
+            for piece in _pieces(_with_counts(lines, on_usage_refused)):
                 yield piece
                 await asyncio.sleep(0)
             pending = bytearray(chunk[end:])
     if pending:
         yield _with_counts(bytes(pending), on_usage_refused)
+
+
+async def _read_to_end(chunks: AsyncIterator[bytes]) -> None:
+    """Reads the end of a body after the last line: OpenAI's library stops there, and the connection would be closed."""
+    with suppress(TimeoutError, httpx.HTTPError):
+        async with asyncio.timeout(_END_S):
+            async for _ in chunks:
+                pass
 
 
 def _pieces(lines: bytes) -> Iterator[bytes]:

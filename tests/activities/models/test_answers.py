@@ -12,9 +12,10 @@ from purser.activities.errors import Cost, ProviderError, ProviderRejected, Prov
 from purser.activities.models.answers import ByteLimit, countable, event_lines
 from purser.activities.models.egress import Bounds
 from purser.activities.models.embedding_requests import EmbeddingRequest
+from purser.activities.models.litellm_library import litellm_library
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest, Timeouts
-from tests.support.servers.raw_server import Answer, RawServer, endless, raw_server, replies
+from tests.support.servers.raw_server import Answer, RawServer, endless, raw_server, replies, streams
 
 SOCKETS = 16 * 2**20
 """Most bytes in the buffers of two sockets and of their libraries."""
@@ -98,6 +99,28 @@ async def test_a_stream_that_the_provider_ended_is_a_reply() -> None:
     assert (failure, partial.message().text, partial.finish_reason) == (None, "Good day.", "stop")
     assert partial.usage is not None
     assert partial.usage.total == 30
+
+
+async def test_no_thread_assembles_a_stream_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    assembled: list[object] = []
+    monkeypatch.setattr(litellm_library(), "stream_chunk_builder", lambda **named: assembled.append(named))
+    usage = usage_chunk(prompt_tokens=20, completion_tokens=10, total_tokens=30)
+    partial, failure, _ = await ask(replies(stream(chunk("Good day."), chunk(None, "stop"), usage)))
+    assert (failure, partial.complete, assembled) == (None, True, [])
+
+
+@pytest.mark.parametrize("ends", [True, False])
+async def test_the_next_request_uses_the_connection_of_a_stream_that_ended(ends: bool) -> None:
+    usage = usage_chunk(prompt_tokens=20, completion_tokens=10, total_tokens=30)
+    answer = streams(stream(chunk("Good day."), chunk(None, "stop"), usage), ends=ends)
+    provider = ModelProvider({}, Timeouts(silence_s=5, total_s=60))
+    async with raw_server(answer, keeps=True) as server:
+        for _ in range(3):
+            partial = PartialReply()
+            messages = [{"role": "user", "content": "Hello there"}]
+            await provider.complete(ModelRequest("gpt-4o", messages, (), 50, "7-1", server.api_base), partial)
+            assert (partial.message().text, partial.complete) == ("Good day.", True)
+    assert (len(server.requests), server.connections) == (3, 1 if ends else 3)
 
 
 async def test_a_server_without_streaming_is_read_with_its_own_usage() -> None:

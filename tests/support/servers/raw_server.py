@@ -17,6 +17,8 @@ class RawServer:
     """Head and body of each."""
     sent: int = 0
     """Bytes sent."""
+    connections: int = 0
+    """Connections so far."""
     gone: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once a client hung up while it was being answered."""
 
@@ -33,18 +35,16 @@ class RawServer:
 
 
 @asynccontextmanager
-async def raw_server(answer: Answer) -> AsyncIterator[RawServer]:
-    """A server that reads one request of each connection and answers it."""
+async def raw_server(answer: Answer, *, keeps: bool = False) -> AsyncIterator[RawServer]:
+    """A server that reads one request of each connection and answers it; or, if it `keeps` connections, all of them."""
     made = RawServer()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        made.connections += 1
         try:
-            head = await reader.readuntil(b"\r\n\r\n")
-            length = next(
-                (int(line[15:]) for line in head.lower().split(b"\r\n") if line[:15] == b"content-length:"), 0
-            )
-            made.requests.append(head + await reader.readexactly(length))
-            await answer(made, writer)
+            await serve_one(reader, writer)
+            while keeps:
+                await serve_one(reader, writer)
         except OSError:
             made.gone.set()
         except asyncio.IncompleteReadError:
@@ -53,6 +53,12 @@ async def raw_server(answer: Answer) -> AsyncIterator[RawServer]:
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
+
+    async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next((int(line[15:]) for line in head.lower().split(b"\r\n") if line[:15] == b"content-length:"), 0)
+        made.requests.append(head + await reader.readexactly(length))
+        await answer(made, writer)
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     made.port = server.sockets[0].getsockname()[1]
@@ -68,6 +74,19 @@ def replies(body: bytes, content_type: str = "text/event-stream", status: str = 
     async def answer(server: RawServer, writer: asyncio.StreamWriter) -> None:
         head = f"HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\n{more}connection: close\r\n\r\n"
         await server.send(writer, head.encode() + body)
+
+    return answer
+
+
+def streams(body: bytes, *, ends: bool = True) -> Answer:
+    """Answers with this stream, whose end, if it has one, follows a moment later; the connection stays open."""
+
+    async def answer(server: RawServer, writer: asyncio.StreamWriter) -> None:
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+        await server.send(writer, head + b"%x\r\n%b\r\n" % (len(body), body))
+        if ends:
+            await asyncio.sleep(0.01)
+            await server.send(writer, b"0\r\n\r\n")
 
     return answer
 

@@ -55,7 +55,7 @@ begin
     -- Most attempts are the first of a full hold. They move no balance, so they wait for none.
     if h.tokens < h.asked_tokens or h.nano < h.asked_nano
        or exists (select from attempts a where a.tenant = p_tenant and a.hold_id = p_hold and a.state = 'started') then
-        perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, v_now);
+        perform ledger_lock(p_tenant, h.scope_ids, h.window_starts);
         perform ledger_presume(p_tenant, p_hold, v_now);
         select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold;
     end if;

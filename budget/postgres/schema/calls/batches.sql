@@ -55,7 +55,8 @@ language sql stable as $$
            case when l.bounded then l.nano + b.granted_nano - b.spent_nano - b.held_nano
                                     - coalesce((f.policy -> 'reserve' ->> 1)::bigint, 0) end
     from unnest(p_scopes, p_windows, p_policies) with ordinality f (scope_id, start, policy, pos)
-    join balances b on b.tenant = p_tenant and b.scope_id = f.scope_id and b.window_start = f.start
+    cross join lateral (select * from balances t
+                        where t.tenant = p_tenant and t.scope_id = f.scope_id and t.window_start = f.start offset 0) b
     cross join lateral (select f.policy ->> 'mode' <> 'soft' as bounded, (f.policy -> 'limit' ->> 0)::bigint as tokens,
                                (f.policy -> 'limit' ->> 1)::bigint as nano offset 0) l
 $$;
@@ -104,7 +105,7 @@ begin
             limit_nano = case when p_modes is null then b.limit_nano else p_nanos[l.pos] end,
             mode = case when p_modes is null then b.mode else p_modes[l.pos] end,
             seq = b.seq + l.n, updated_at = p_now
-        from last l where b.tenant = p_tenant and b.scope_id = l.scope_id and b.window_start = l.start
+        from last l where b.tenant = p_tenant and b.scope_id = any (f_scope) and b.scope_id = l.scope_id and b.window_start = l.start
         returning b.scope_id, b.window_start, b.seq - l.n as seq, b.granted_tokens, b.granted_nano,
                   b.spent_tokens - l.sum_spent as spent_tokens, b.spent_nano - l.sum_spent_nano as spent_nano,
                   b.held_tokens - l.sum_held as held_tokens, b.held_nano - l.sum_held_nano as held_nano,
@@ -202,7 +203,7 @@ begin
     select array_agg(m.hold_id order by a.ord) into v_held
     from unnest(v_ids) with ordinality a (id, ord) left join made m on m.hold_id = a.id;
 
-    perform ledger_lock(p_tenant, array_agg(d.s), array_agg(d.w), v_now) from (select distinct s, w from unnest(f_scope, f_start) u (s, w)) d;
+    perform ledger_open(p_tenant, array_agg(d.s), array_agg(d.w), v_now) from (select distinct s, w from unnest(f_scope, f_start) u (s, w)) d;
     if ledger_policy_versions(p_tenant, f_scope, f_task) is distinct from v_versions then
         raise exception using errcode = 'PB001', message = 'a policy changed';
     end if;
@@ -261,7 +262,8 @@ begin
                'granted', jsonb_build_array(b.granted_tokens, b.granted_nano),
                'window_start', calendar_start(b.window_start), 'queued', false) order by f.pos)
     from unnest(f_grp, f_scope, f_start, f_policy) with ordinality f (grp, scope_id, start, policy, pos)
-    join balances b on b.tenant = p_tenant and b.scope_id = f.scope_id and b.window_start = f.start
+    cross join lateral (select * from balances t
+                        where t.tenant = p_tenant and t.scope_id = f.scope_id and t.window_start = f.start offset 0) b
     where f.grp = any (p_groups) group by f.grp;
     v_zeros := array_fill(0, array[cardinality(v_held)]);
     perform ledger_post_many(p_tenant, array_fill('hold'::text, array[cardinality(v_held)]), v_held, null, p_groups,
@@ -328,7 +330,7 @@ begin
     if p_holds is null then
         return;
     end if;
-    perform ledger_lock(p_tenant, array_agg(d.s), array_agg(d.w), v_now) from (select distinct u.s, u.w from unnest(f_scope, f_start) u (s, w)) d;
+    perform ledger_lock(p_tenant, array_agg(d.s), array_agg(d.w)) from (select distinct u.s, u.w from unnest(f_scope, f_start) u (s, w)) d;
     insert into attempts as a (tenant, hold_id, attempt, state, tokens, nano, overrun_tokens, overrun_nano, usage, digest, started_at, reported_at)
     select p_tenant, s.hold_id, s.attempt, 'reported', s.tokens, s.nano, s.over, s.over_nano, s.usage, s.digest, v_now, v_now
     from unnest(p_holds, p_attempts, p_tokens, p_nanos, v_over, v_over_nano, p_usages, p_digests)

@@ -9,7 +9,7 @@ begin
     if h.state <> 'held' then
         return;
     end if;
-    perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, p_now);
+    perform ledger_lock(p_tenant, h.scope_ids, h.window_starts);
     perform ledger_presume(p_tenant, p_hold, p_now);
     select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold;
     perform ledger_post(p_tenant, case p_state when 'expired' then 'expire' else 'release' end, h.scope_ids, h.window_starts, p_now,
@@ -64,7 +64,7 @@ begin
         return;
     end if;
     if p_tokens > 0 or p_nano > 0 then
-        perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, v_now);
+        perform ledger_lock(p_tenant, h.scope_ids, h.window_starts);
         select * into t from ledger_top_up(h, 'top_up', p_tokens, p_nano, p_defaults, v_now);
         if not t.fits then
             return query select 'short', h.state, h.tokens, h.nano, h.expires_at, t.views;
@@ -95,7 +95,7 @@ begin
             select y.hold_id from holds y where y.tenant = v_tenant and y.state = 'held' and y.expires_at < v_lapsed
             order by y.expires_at limit p_limit - v_count for update skip locked) x;
         -- To keep the lock order across holds, lock all their balances first.
-        perform ledger_lock(v_tenant, array_agg(d.s), array_agg(d.w), v_now)
+        perform ledger_lock(v_tenant, array_agg(d.s), array_agg(d.w))
         from (select distinct u.s, u.w from holds x cross join lateral unnest(x.scope_ids, x.window_starts) u (s, w)
               where x.tenant = v_tenant and x.hold_id = any (v_holds)) d;
         perform ledger_close(v_tenant, x.h, 'expired', v_now) from unnest(v_holds) x (h);

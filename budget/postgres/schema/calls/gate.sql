@@ -7,13 +7,14 @@
 -- The gate's view of a path whose balances are locked, before an ask. A closed scope admits nothing; on a queued scope
 -- another ask has waited longer. Room for money is never below 0, so that what costs nothing fits. `later_…` is the
 -- room once all open holds have ended. `starts` is the window of the policy, and `due` whether ledger_catch_up has
--- something to do first: then the figures are not yet those of the gate. A waiter has one age for all its scopes: of
+-- something to do first: then the figures are not yet those of the gate. `calm_…` is what may be held more without a
+-- warning, at the lowest threshold; null: whatever is held, none fires. A waiter has one age for all its scopes: of
 -- several that wait for each other, the oldest always proceeds.
 create function ledger_views(p_tenant text, p_hold bigint, p_scopes bigint[], p_windows timestamptz[], p_task text, p_defaults jsonb,
                              p_patient boolean, p_lapse interval, p_now timestamptz, p_last_of integer[] default null)
 returns table (ord bigint, scope text, scope_id bigint, window_start timestamptz, limit_tokens bigint, limit_nano bigint, mode text,
                closed boolean, queued boolean, bounded boolean, needs_price boolean, room_tokens bigint, room_nano bigint,
-               later_tokens bigint, later_nano bigint, starts timestamptz, due boolean, shown jsonb)
+               later_tokens bigint, later_nano bigint, calm_tokens numeric, calm_nano numeric, starts timestamptz, due boolean, shown jsonb)
 language sql stable as $$
     select p.ord, p.scope, p.scope_id, b.window_start, p.limit_tokens, p.limit_nano, p.mode,
            p.frozen or (q.bounded and (p.limit_tokens + b.granted_tokens = 0) is true),
@@ -24,6 +25,8 @@ language sql stable as $$
            ledger_room(p.limit_tokens + b.granted_tokens - b.spent_tokens, r.tokens, p_last_of[p.ord]),
            case when p.limit_nano is not null then greatest(0,
                ledger_room(p.limit_nano + b.granted_nano - b.spent_nano, r.nano, p_last_of[p.ord])) end,
+           p.warn_at[1] * (p.shared_tokens + b.granted_tokens) - b.spent_tokens - b.held_tokens,
+           p.warn_at[1] * (p.shared_nano + b.granted_nano) - b.spent_nano - b.held_nano,
            ledger_window_start(p.win, p.zone, p_now), ledger_due(b, p_now),
            jsonb_build_object(
                'scope', p.scope, 'mode', p.mode, 'limit', jsonb_build_array(p.limit_tokens, p.limit_nano),
@@ -36,15 +39,17 @@ language sql stable as $$
     -- As a subquery of its own: merged into this one, each of its columns would be computed wherever it is named.
     from (select * from ledger_policies(p_tenant, p_scopes, p_task, p_defaults) offset 0) p
     cross join lateral (select ledger_reserve(p.limit_tokens, p.mode, p.last_answer) as tokens,
-                               ledger_reserve(p.limit_nano, p.mode, p.last_answer) as nano) r
-    join balances b on b.tenant = p_tenant and b.scope_id = p.scope_id and b.window_start = p_windows[p.ord]
+                               ledger_reserve(p.limit_nano, p.mode, p.last_answer) as nano offset 0) r
+    -- By its key, whatever the planner assumes: see `ledger_policies`.
+    cross join lateral (select * from balances t
+                        where t.tenant = p_tenant and t.scope_id = p.scope_id and t.window_start = p_windows[p.ord] offset 0) b
     cross join lateral (select p.mode <> 'soft' and (p.limit_tokens is not null or p.limit_nano is not null) as bounded) l
     cross join lateral (select l.bounded, l.bounded and p_patient and exists (
         select 1 from waiters w
         where w.tenant = p_tenant and w.scope_id = p.scope_id and w.hold_id <> p_hold and w.asks >= 2 and w.last_asked > p_now - p_lapse
           and w.since < coalesce((select min(m.since) from waiters m
                                   where m.tenant = p_tenant and m.hold_id = p_hold and m.last_asked > p_now - p_lapse), p_now)
-    ) as queued) q
+    ) as queued offset 0) q
 $$;
 
 -- The gate's view at the time it admitted a hold: the policies stored with the hold, the figures from its entries.
@@ -58,11 +63,26 @@ create function ledger_seen(h holds) returns jsonb language sql stable as $$
     join entries e on e.tenant = h.tenant and e.hold_id = h.hold_id and e.kind = 'hold' and e.scope_id = h.scope_ids[v.ord]
 $$;
 
--- The scopes of an ask; creates those that it lacks.
-create function ledger_scopes(p_tenant text, p_path text[], p_labels text[]) returns bigint[] language plpgsql as $$
+-- The scopes of an ask; creates those that it lacks. Most asks have no labels, and most tenants neither further limits nor
+-- templates: then the path is all, and looking it up takes a fraction of the time of ledger_expand.
+create function ledger_scopes(p_tenant text, p_path text[], p_labels text[]) returns bigint[]
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     v_scopes bigint[];
 begin
+    if p_labels = '{}' and not exists (select from policy_templates t where t.tenant = p_tenant)
+       and not exists (select from unnest(p_path) x (name)
+                       cross join lateral (select from scopes t
+                                           where t.tenant = p_tenant and t.kind = kind_of(x.name) and split_part(t.id, '@', 1) = id_of(x.name)
+                                             and strpos(t.id, '@') > 0 offset 0) s) then
+        select array_agg(s.scope_id order by x.ord) into v_scopes
+        from unnest(p_path) with ordinality x (name, ord)
+        left join lateral (select t.scope_id from scopes t
+                           where t.tenant = p_tenant and t.kind = kind_of(x.name) and t.id = id_of(x.name) offset 0) s on true;
+        if array_position(v_scopes, null) is null then
+            return v_scopes;
+        end if;
+    end if;
     loop
         select array_agg(x.scope_id order by x.ord) into v_scopes from ledger_expand(p_tenant, p_path, p_labels) x;
         exit when array_position(v_scopes, null) is null;
@@ -104,7 +124,8 @@ declare
     v_tokens bigint;
     v_nano bigint;
     v_views jsonb;
-    v_warns boolean;
+    v_calm_tokens numeric;
+    v_calm_nano numeric;
 begin
     -- New scopes come before the key, as in a batch: else two that ask with one key under new scopes could wait for each other.
     if not exists (select from holds t where t.tenant = p_tenant and t.key = p_key) then
@@ -133,7 +154,7 @@ begin
         -- A policy may change its window while this waits for the locks, so look again under the locks.
         if v_windows is distinct from v_wanted then
             v_windows := v_wanted;
-            perform ledger_lock(p_tenant, v_scopes, v_windows, v_now);
+            perform ledger_open(p_tenant, v_scopes, v_windows, v_now);
         end if;
         select bool_or(v.closed or v.queued), bool_or(v.needs_price),
                min(v.room_tokens) filter (where v.bounded), min(v.room_nano) filter (where v.bounded),
@@ -142,8 +163,9 @@ begin
                -- Waiting helps if the ask fits everywhere once all open holds have ended.
                p_patient and not bool_or(v.closed or (v.bounded and ((v.later_tokens < p_least_tokens) is true
                                                                   or (v.later_nano < p_least_nano) is true))),
-               array_agg(v.starts order by v.ord), bool_or(v.due)
-        into v_stopped, v_needs_price, v_room_tokens, v_room_nano, v_limits, v_nanos, v_modes, v_views, v_waits, v_wanted, v_due
+               array_agg(v.starts order by v.ord), bool_or(v.due), min(v.calm_tokens), min(v.calm_nano)
+        into v_stopped, v_needs_price, v_room_tokens, v_room_nano, v_limits, v_nanos, v_modes, v_views, v_waits, v_wanted, v_due,
+             v_calm_tokens, v_calm_nano
         from ledger_views(p_tenant, h.hold_id, v_scopes, v_windows, p_task, p_defaults, p_patient, p_lapse, v_now, p_last_of) v;
         continue when v_windows is distinct from v_wanted;
         exit when v_due is not true;
@@ -191,7 +213,9 @@ begin
            lease = p_lease, expires_at = v_now + p_lease where t.tenant = p_tenant and t.hold_id = h.hold_id;
     perform ledger_post(p_tenant, 'hold', v_scopes, v_windows, v_now, p_hold => h.hold_id, p_held => row(v_tokens, v_nano)::amount,
                         p_limits => v_limits, p_nanos => v_nanos, p_modes => v_modes);
-    perform ledger_warn(p_tenant, v_scopes, v_windows, array(select jsonb_array_elements(v_views)), v_now);
+    if v_tokens >= v_calm_tokens or v_nano >= v_calm_nano then
+        perform ledger_warn(p_tenant, v_scopes, v_windows, array(select jsonb_array_elements(v_views)), v_now);
+    end if;
     if not v_new then
         delete from waiters w where w.tenant = p_tenant and w.hold_id = h.hold_id;
     end if;

@@ -1,7 +1,17 @@
 -- Locking balances and posting entries.
 
--- Locks balances in the common order; creates those that are new. Each is found by its key: see `ledger_policies`.
-create function ledger_lock(p_tenant text, p_scopes bigint[], p_windows timestamptz[], p_now timestamptz) returns void language plpgsql as $$
+-- Locks balances in the common order. Each is found by its key: see `ledger_policies`.
+create function ledger_lock(p_tenant text, p_scopes bigint[], p_windows timestamptz[]) returns void
+language plpgsql set plan_cache_mode = force_generic_plan as $$
+begin
+    perform 1 from (select u.s, u.w from unnest(p_scopes, p_windows) u (s, w) order by 1, 2 offset 0) x
+    cross join lateral (select 1 from balances b
+                        where b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w for update offset 0) b;
+end $$;
+
+-- Locks balances of which some may not exist yet, and creates these.
+create function ledger_open(p_tenant text, p_scopes bigint[], p_windows timestamptz[], p_now timestamptz) returns void
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 begin
     insert into balances (tenant, scope_id, window_start, rolls_at, updated_at)
     select p_tenant, x.s, x.w, p_now + rolling_length(x.w), p_now
@@ -9,9 +19,7 @@ begin
     left join lateral (select true as seen from balances b
                        where b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w offset 0) b on true
     where b.seen is null order by x.s, x.w on conflict do nothing;
-    perform 1 from (select u.s, u.w from unnest(p_scopes, p_windows) u (s, w) order by 1, 2 offset 0) x
-    cross join lateral (select 1 from balances b
-                        where b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w for update offset 0) b;
+    perform ledger_lock(p_tenant, p_scopes, p_windows);
 end $$;
 
 -- Refuses amounts beyond that of one large call once a locked balance is halfway to the end of its range: real calls
@@ -46,7 +54,7 @@ returns void language sql as $$
             mode = case when p_modes is null then b.mode else p_modes[x.i] end,
             seq = b.seq + 1, updated_at = p_now
         from unnest(p_scopes, p_windows) with ordinality x (s, w, i)
-        where b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w
+        where b.tenant = p_tenant and b.scope_id = any (p_scopes) and b.scope_id = x.s and b.window_start = x.w
         returning b.*
     )
     insert into entries (tenant, at, scope_id, window_start, seq, kind, hold_id, attempt, ref,

@@ -31,11 +31,13 @@ begin
         return query select 'out_of_order', h.state, 0::bigint, 0::bigint, 0::bigint, 0::bigint, false, h.attempts;
         return;
     end if;
-    perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, v_now);
+    perform ledger_lock(p_tenant, h.scope_ids, h.window_starts);
     perform ledger_countable(p_tenant, h.scope_ids, h.window_starts, p_tokens, p_nano);
     if a.state is null then
-        perform ledger_presume(p_tenant, p_hold, v_now);
-        select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold;
+        if h.attempts > 0 then
+            perform ledger_presume(p_tenant, p_hold, v_now);
+            select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold;
+        end if;
         insert into attempts (tenant, hold_id, attempt, state, started_at) values (p_tenant, p_hold, p_attempt, 'started', v_now) returning * into a;
         h.attempts := p_attempt;
     end if;
@@ -98,7 +100,7 @@ begin
     if h.views is not null
        and not exists (select from attempts a where a.tenant = p_tenant and a.hold_id = p_hold and a.attempt = p_attempt
                        and a.state = 'reported') then
-        perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, coalesce(p_now, clock_timestamp()));
+        perform ledger_lock(p_tenant, h.scope_ids, h.window_starts);
         return query select 'price_needed', h.state, 0::bigint, 0::bigint, 0::bigint, 0::bigint, false, h.attempts, h.model, p.scope, p.limit_nano
                      from ledger_policies(p_tenant, h.scope_ids, h.task, p_defaults) p where p.limit_nano is not null and p.shadow = '{}'
                      order by p.ord limit 1;

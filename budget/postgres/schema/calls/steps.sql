@@ -3,12 +3,12 @@
 -- steps would get one after the other.
 
 -- Locks these holds, and of the open ones the balances, unless the steps move none.
-create function ledger_lock_holds(p_tenant text, p_holds bigint[], p_moves boolean, p_now timestamptz) returns void language plpgsql as $$
+create function ledger_lock_holds(p_tenant text, p_holds bigint[], p_moves boolean) returns void language plpgsql as $$
 begin
     perform 1 from (select distinct u.hold_id from unnest(p_holds) u (hold_id) order by 1 offset 0) x
     cross join lateral (select 1 from holds h where h.tenant = p_tenant and h.hold_id = x.hold_id for update offset 0) h;
     if p_moves then
-        perform ledger_lock(p_tenant, array_agg(d.s), array_agg(d.w), p_now)
+        perform ledger_lock(p_tenant, array_agg(d.s), array_agg(d.w))
         from (select distinct u.s, u.w
               from unnest(p_holds) x (hold_id)
               cross join lateral (select h.scope_ids, h.window_starts from holds h
@@ -36,9 +36,9 @@ returns table (ord bigint, outcome text, attempt integer, state text, tokens big
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 begin
-    perform ledger_lock_holds(p_tenant, p_holds, false, p_now);
+    perform ledger_lock_holds(p_tenant, p_holds, false);
     if ledger_attempts_move(p_tenant, p_holds) then
-        perform ledger_lock_holds(p_tenant, p_holds, true, coalesce(p_now, clock_timestamp()));
+        perform ledger_lock_holds(p_tenant, p_holds, true);
     end if;
     return query select x.ord, s.* from unnest(p_holds, p_attempts, p_mosts, p_most_nanos) with ordinality
                      x (hold_id, attempt, most_tokens, most_nano, ord)
@@ -60,7 +60,7 @@ begin
     select array_agg(coalesce(u.hold_id, h.hold_id) order by u.ord) into p_holds
     from unnest(p_holds, p_keys) with ordinality u (hold_id, key, ord)
     left join lateral (select t.hold_id from holds t where t.tenant = p_tenant and t.key = u.key offset 0) h on true;
-    perform ledger_lock_holds(p_tenant, p_holds, true, v_now);
+    perform ledger_lock_holds(p_tenant, p_holds, true);
     return query select x.ord, r.* from unnest(p_holds) with ordinality x (hold_id, ord)
                  cross join lateral ledger_release(p_tenant, x.hold_id, null, p_now) r;
 end $$;
@@ -72,8 +72,7 @@ returns table (ord bigint, outcome text, state text, tokens bigint, nano bigint,
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 begin
-    perform ledger_lock_holds(p_tenant, p_holds, (select bool_or(u.tokens > 0 or u.nano > 0) from unnest(p_tokens, p_nanos) u (tokens, nano)),
-                              coalesce(p_now, clock_timestamp()));
+    perform ledger_lock_holds(p_tenant, p_holds, (select bool_or(u.tokens > 0 or u.nano > 0) from unnest(p_tokens, p_nanos) u (tokens, nano)));
     return query select x.ord, e.* from unnest(p_holds, p_tokens, p_nanos, p_leases) with ordinality
                      x (hold_id, tokens, nano, lease, ord)
                  cross join lateral ledger_extend(p_tenant, x.hold_id, x.tokens, x.nano, x.lease, p_defaults, p_now) e;

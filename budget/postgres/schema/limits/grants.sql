@@ -55,7 +55,7 @@ returns bigint language plpgsql as $$
 declare
     v_grant bigint;
 begin
-    perform ledger_lock(p_tenant, array[p_scope], array[p_window], p_now);
+    perform ledger_open(p_tenant, array[p_scope], array[p_window], p_now);
     perform ledger_countable(p_tenant, array[p_scope], array[p_window], p_tokens, p_nano);
     p_until := least(p_until, p_now + rolling_length(p_window));
     insert into grants (tenant, scope_id, window_start, tokens, nano, until, approval_id, decision_id, granted_by, created_at)

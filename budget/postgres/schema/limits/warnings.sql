@@ -8,7 +8,8 @@ returns void language sql as $$
         select b.*, p.policy, t.threshold::numeric as threshold
         from unnest(p_scopes, p_windows, p_policies) x (scope_id, window_start, policy)
         cross join lateral (select x.scope_id, x.window_start, x.policy || coalesce(x.policy -> 'shared', '{}') as policy) p
-        join balances b on b.tenant = p_tenant and b.scope_id = p.scope_id and b.window_start = p.window_start
+        cross join lateral (select * from balances t
+                            where t.tenant = p_tenant and t.scope_id = p.scope_id and t.window_start = p.window_start offset 0) b
         cross join lateral jsonb_array_elements_text(p.policy -> 'warn_at') t (threshold)
         where t.threshold::numeric <> all (b.warned_at) and not p.policy ? 'shadow'
           and ((b.spent_tokens + b.held_tokens >= t.threshold::numeric * ((p.policy -> 'limit' ->> 0)::bigint + b.granted_tokens)) is true

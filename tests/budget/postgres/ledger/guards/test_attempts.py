@@ -147,7 +147,7 @@ GUARDS = {
     },
     # --- locks and their order
     "a sweep locks all balances before it closes a hold": Guard(
-        "perform ledger_lock(v_tenant, array_agg(d.s), array_agg(d.w), v_now)\n"
+        "perform ledger_lock(v_tenant, array_agg(d.s), array_agg(d.w))\n"
         "        from (select distinct u.s, u.w from holds x",
         "perform 1\n        from (select distinct u.s, u.w from holds x",
         test_locks.test_a_sweep_locks_the_balances_of_all_holds_in_the_one_order,

@@ -3,13 +3,43 @@
 import pytest
 
 from purser.budget.postgres.connections.pools import Pool
+from tests.budget.postgres.events import test_events
 from tests.budget.postgres.ledger import test_life_cycle, test_waiting
 from tests.budget.postgres.ledger.guards.guard import Guard, fails_without
-from tests.budget.postgres.ledger.limits import test_calendar, test_labels, test_last_answers, test_policies
+from tests.budget.postgres.ledger.limits import (
+    test_calendar,
+    test_further_limits,
+    test_labels,
+    test_last_answers,
+    test_policies,
+)
 from tests.budget.postgres.ledger.parallel import test_meetings
 
 GUARDS = {
     # --- the gate
+    "an ask joins its labels": Guard(
+        "if p_labels = '{}' and not exists",
+        "if not exists",
+        test_labels.test_what_is_settled_topped_up_and_released_counts_on_the_label,
+    ),
+    "an ask joins the further limits of its path": Guard(
+        "and not exists (select from unnest(p_path) x (name)",
+        "and true or exists (select from unnest(p_path) x (name)",
+        test_further_limits.test_a_further_limit_counts_only_while_it_has_a_policy,
+    ),
+    "an ask joins the further limits of templates": Guard(
+        "and not exists (select from policy_templates t where t.tenant = p_tenant)",
+        "",
+        test_further_limits.test_a_template_gives_sessions_that_exist_a_further_limit,
+    ),
+    "an ask that reaches a threshold of tokens warns": Guard(
+        "if v_tokens >= v_calm_tokens or ",
+        "if ",
+        test_events.test_a_threshold_fires_when_it_is_reached_and_not_one_below,
+    ),
+    "an ask that reaches a threshold of money warns": Guard(
+        " or v_nano >= v_calm_nano then", " then", test_events.test_one_ask_that_passes_several_thresholds_fires_each
+    ),
     "balances are locked before they are read": Guard(
         "and b.window_start = x.w for update offset 0) b;",
         "and b.window_start = x.w offset 0) b;",

@@ -32,8 +32,8 @@ GUARDS = {
         test_unpriced.test_a_report_needs_a_price_where_money_is_limited,
     ),
     "a report without a price is judged under the locks": Guard(
-        "        perform ledger_lock(p_tenant, h.scope_ids, h.window_starts, coalesce(p_now, clock_timestamp()));\n",
-        "",
+        "perform ledger_lock(p_tenant, h.scope_ids, h.window_starts);\n        return query select 'price_needed'",
+        "return query select 'price_needed'",
         test_unpriced.test_a_report_sees_a_money_limit_that_was_set_while_it_waited,
     ),
     "a settled report needs no price": Guard(

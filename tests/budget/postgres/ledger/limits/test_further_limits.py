@@ -117,6 +117,14 @@ async def test_a_template_gives_every_session_a_further_limit(books: Books) -> N
     assert (await books.policies.budget(TENANT, Scope.parse("session:s1"))).policy.limit_tokens == 1_000
 
 
+async def test_a_template_gives_sessions_that_exist_a_further_limit(books: Books) -> None:
+    await books.spend("before", 1_000)
+    template = {"session:*@day": PolicyPatch(limit_tokens=100, mode=Mode.HARD)}
+    await PolicySets(books.pool, books.policies).apply(TENANT, template, by=TESTER)
+    assert (await books.ask("over", 101)).gate.verdict is Verdict.REFUSE
+    assert (await books.ask("all", 100)).hold_id
+
+
 async def test_a_further_limit_is_frozen_and_granted_by_itself(books: Books) -> None:
     books.at(NOW)
     await books.budget("session:s1@day", limit_tokens=100, mode="hard")

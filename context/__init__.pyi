@@ -1,5 +1,6 @@
 """The public names of `purser.context`, each as itself, so that type checkers export them."""
 
+from .compression.acceptance import fault as fault
 from .compression.extraction import extract as extract
 from .compression.headings import length_header as length_header
 from .compression.layers import Layer as Layer
@@ -13,7 +14,6 @@ from .compression.ranges import choose_range as choose_range
 from .compression.requests import KeepRules as KeepRules
 from .compression.requests import SummarySource as SummarySource
 from .compression.requests import chunks as chunks
-from .compression.requests import fault as fault
 from .compression.requests import summary_request as summary_request
 from .compression.summaries import Method as Method
 from .compression.summaries import Summary as Summary

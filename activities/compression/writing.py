@@ -13,9 +13,10 @@ from temporalio import activity
 from purser.activities.compression.summarizer import NotWritten, Summarizer, WrittenSummary
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.scopes import Path
+from purser.context.compression.acceptance import fault
 from purser.context.compression.extraction import extract, extract_layers
 from purser.context.compression.fidelity import BAR, fidelity
-from purser.context.compression.requests import KeepRules, SummarySource, chunks, fault, summary_request
+from purser.context.compression.requests import KeepRules, SummarySource, chunks, summary_request
 from purser.context.conversation.quoting import quoted
 from purser.context.tokens import count_request, count_text
 

@@ -1,4 +1,4 @@
-"""Summary requests: the source of a summary, the prompt for a model, and validation of its answer.
+"""Summary requests: the source of a summary, and the prompt for a model.
 
 A rolling summary is made from its last version and the newly covered messages; a one-shot summary is made from messages
 alone.
@@ -6,7 +6,6 @@ alone.
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,7 +14,6 @@ from typing import Any
 import regex
 
 from purser.context.compression.lengths import summary_length
-from purser.context.conversation.languages import is_other_language
 from purser.context.conversation.messages import Message
 from purser.context.conversation.quoting import quoted
 from purser.context.conversation.storable import storable
@@ -237,49 +235,3 @@ def summary_request(
 def _line(passage: Passage) -> str:
     """A passage as JSON, so that its text cannot pose as part of the request."""
     return json.dumps({passage.speaker: passage.text}, ensure_ascii=False)
-
-
-# --- validating the answer --------------------------------------------------------------------------------------------
-
-_NO_SUMMARY = re.compile(
-    r"\W*(?:(?:\w*error|\w*exception)\W*[:\d]|an error (?:occurred|has)|traceback\b|internal server error|sorry\b"
-    r"|(?:i['’]m|i am) (?:sorry|unable|not able)|i (?:cannot|can['’]t)\b|as an ai\b|抱歉|对不起|申し訳)",
-    re.IGNORECASE,
-)
-_PLACEHOLDER = re.compile(
-    r"(?:[\[<{(]+[^\]>})\n]*[\]>})]+|\.{3}|…|n/?a|none|tbd|todo|无|暂无|待补充|なし|없음)?[.。]?", re.IGNORECASE
-)
-
-
-def fault(text: str, tokens: int, *, most_tokens: int, tokens_before: int, language: str | None = None) -> str | None:
-    """Returns a stable code that says why a text is no valid summary, or `None` if it is valid.
-
-    The language check may load a model: call it off the event loop.
-
-    Args:
-        text: the summary without its header.
-        tokens: tokens of the message that shows it.
-        most_tokens: upper bound of that message.
-        tokens_before: tokens of the messages that it replaces.
-        language: ISO 639 code of the conversation's language, if known.
-    """
-    if not text.strip():
-        return "empty"
-    if _NO_SUMMARY.match(text):
-        return "error_text"
-    if all(map(_is_unfilled, text.splitlines())):
-        return "template"
-    if tokens >= tokens_before:
-        return "longer"
-    if tokens > most_tokens:
-        return "over_target"
-    return "other_language" if language is not None and is_other_language(text, language) else None
-
-
-def _is_unfilled(line: str) -> bool:
-    """Whether a line is a heading, or a label followed by a placeholder, as in an unfilled template."""
-    body = line.lstrip(" \t>*_-•·").rstrip(" \t*_")
-    if body.startswith("#") or body.endswith((":", "：")):
-        return True
-    _, _, value = body.replace("：", ":").rpartition(":")
-    return _PLACEHOLDER.fullmatch(value.strip(" *_")) is not None

@@ -4,9 +4,10 @@ import inspect
 from collections.abc import Callable
 from typing import TypeVar
 
+from purser.context.compression.acceptance import fault
 from purser.context.compression.headings import length_header
 from purser.context.compression.lengths import summary_length
-from purser.context.compression.requests import CountText, SummarySource, fault
+from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.languages import conversation_language
 from purser.context.tokens import count_text
 

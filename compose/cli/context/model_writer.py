@@ -15,8 +15,9 @@ from purser.compose.cli.api.client import Gateway
 from purser.compose.errors import ComposeError, RequestFailed
 from purser.compose.models import model_provider
 from purser.compose.settings import Settings
+from purser.context.compression.acceptance import fault
 from purser.context.compression.extraction import extract
-from purser.context.compression.requests import CountText, SummarySource, fault, summary_request
+from purser.context.compression.requests import CountText, SummarySource, summary_request
 from purser.context.conversation.languages import conversation_language
 from purser.context.redaction import Redactor, custom_detectors
 from purser.context.tokens import count_request

@@ -12,7 +12,8 @@ from purser.budget.gate import ScopeView
 from purser.compose.errors import SettingsError
 from purser.compose.settings import load_settings
 from purser.compose.settings.ledger import ledger_settings
-from purser.context.compression.requests import SummarySource, fault, summary_request
+from purser.context.compression.acceptance import fault
+from purser.context.compression.requests import SummarySource, summary_request
 from purser.context.errors import InvalidSettings
 from purser.context.pitfalls import lint
 from purser.context.resolution import ResolvedContext

@@ -6,7 +6,6 @@ from dataclasses import replace
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
-from purser.workflows import options
 from purser.workflows.contract import (
     ActivityName,
     AgentClosing,
@@ -20,7 +19,7 @@ from purser.workflows.contract import (
 from purser.workflows.gate import Gate
 from purser.workflows.inbox import AgentInbox
 from purser.workflows.outcome import BUDGET
-from purser.workflows.steps import failure_type, run_activity, shielded
+from purser.workflows.steps import failure_type, record, shielded
 from purser.workflows.tools import run_tools
 from purser.workflows.turn import AgentEnded, Turn
 
@@ -108,7 +107,7 @@ class AgentRun:
             self._turn.last_key,
             self._paid,
         )
-        await run_activity(ActivityName.CLOSE_AGENT, closing, type(None), options.RECORD)
+        await record(ActivityName.CLOSE_AGENT, closing, type(None))
 
     def _outcome(self, status: AgentStatus, reason: str, scope: str = "") -> AgentOutcome:
         return AgentOutcome(self._start.agent.agent_id, status, self._replies, reason, scope)

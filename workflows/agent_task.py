@@ -28,7 +28,7 @@ from purser.workflows.contract import (
 from purser.workflows.decision_checks import malformed
 from purser.workflows.graph import Graph
 from purser.workflows.outcome import task_reason, task_status
-from purser.workflows.steps import run_activity, shielded, step
+from purser.workflows.steps import cancellable, record, run_activity, shielded
 
 
 @workflow.defn(name=WorkflowName.AGENT_TASK)
@@ -105,7 +105,7 @@ class AgentTask:
         return tuple({ticket.approval_id: ticket for ticket in self._graph.tickets.values()}.values())
 
     async def _work(self) -> None:
-        plan = await step(ActivityName.OPEN_TASK, self._task, TaskPlan, options.RECORD)
+        plan = await cancellable(record(ActivityName.OPEN_TASK, self._task, TaskPlan))
         await self._graph.run(plan, paused=lambda: self._paused)
 
     async def _decide(self, decision: ApprovalDecision) -> DecisionResult:
@@ -141,5 +141,5 @@ class AgentTask:
 
     async def _close(self, outcome: TaskOutcome) -> None:
         closing = TaskClosing(self._task.tenant, outcome)
-        await run_activity(ActivityName.CLOSE_TASK, closing, type(None), options.RECORD)
+        await record(ActivityName.CLOSE_TASK, closing, type(None))
         await workflow.wait_condition(workflow.all_handlers_finished)

@@ -76,7 +76,7 @@ class Gate:
 
     async def _admit_locally(self, request: AdmitInput) -> AdmitResult | None:
         admitting: Awaitable[AdmitResult] = workflow.execute_local_activity(
-            ActivityName.ADMIT, request, result_type=AdmitResult, **options.ADMIT_LOCALLY
+            ActivityName.ADMIT, request, result_type=AdmitResult, **options.LOCALLY
         )
         try:
             return await cancellable(admitting)

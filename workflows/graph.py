@@ -7,7 +7,6 @@ from temporalio import workflow
 from temporalio.exceptions import ApplicationError, ChildWorkflowError, is_cancelled_exception
 from temporalio.workflow import ParentClosePolicy
 
-from purser.workflows import options
 from purser.workflows.contract import (
     ENDED,
     ActivityName,
@@ -24,7 +23,7 @@ from purser.workflows.contract import (
     TaskRef,
     WorkflowName,
 )
-from purser.workflows.steps import cancellable, run_activity, shielded
+from purser.workflows.steps import cancellable, record, shielded
 
 Child = workflow.ChildWorkflowHandle[object, AgentOutcome]
 
@@ -119,7 +118,7 @@ class Graph:
         """Closes an agent that has no running workflow to close itself."""
         ref = AgentRef(self._task.tenant, self._task.task_id, agent.agent_id)
         outcome = AgentOutcome(agent.agent_id, status, reason=reason)
-        await run_activity(ActivityName.CLOSE_AGENT, AgentClosing(ref, outcome), type(None), options.RECORD)
+        await record(ActivityName.CLOSE_AGENT, AgentClosing(ref, outcome), type(None))
         return outcome
 
     async def _signal(self, child: Child, message: Message) -> None:

@@ -11,10 +11,10 @@ from temporalio.workflow import ActivityCancellationType, ActivityConfig, LocalA
 
 _RETRY_UNTIL_DONE = RetryPolicy(initial_interval=timedelta(milliseconds=200), maximum_interval=timedelta(seconds=5))
 
-ADMIT_LOCALLY = LocalActivityConfig(
+LOCALLY = LocalActivityConfig(
     schedule_to_close_timeout=timedelta(seconds=1), retry_policy=RetryPolicy(maximum_attempts=1)
 )
-"""One attempt inside the workflow task. On a lock, a long conversation or a slow database `ADMIT` follows."""
+"""One attempt inside the workflow task. On a lock, a long conversation or a slow database the regular form follows."""
 
 ADMIT = ActivityConfig(start_to_close_timeout=timedelta(seconds=30), retry_policy=_RETRY_UNTIL_DONE)
 

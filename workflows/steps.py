@@ -10,8 +10,10 @@ from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
 from temporalio.workflow import ActivityConfig
+
+from purser.workflows import options
 
 T = TypeVar("T")
 
@@ -24,6 +26,20 @@ async def step(activity: str, argument: object, returns: type[T], config: Activi
 async def run_activity(activity: str, argument: object, returns: type[T], config: ActivityConfig) -> T:
     """Runs an activity and returns its result."""
     result: T = await workflow.execute_activity(activity, argument, result_type=returns, **config)
+    return result
+
+
+async def record(activity: str, argument: object, returns: type[T]) -> T:
+    """Runs an activity that only reads or writes rows inside the workflow task; if that fails, as a regular one.
+
+    A local activity takes one step where a regular one takes three. It may run again, so it must be idempotent.
+    """
+    try:
+        result: T = await workflow.execute_local_activity(activity, argument, result_type=returns, **options.LOCALLY)
+    except FailureError as error:  # not wrapped in an ActivityError
+        if is_cancelled_exception(error):
+            raise
+        return await run_activity(activity, argument, returns, options.RECORD)
     return result
 
 

@@ -73,8 +73,8 @@ class Turn:
 
     @property
     def compression_key(self) -> str:
-        """The key of the hold of this turn's compression."""
-        return self._key_for("compression")
+        """The key of the hold of this turn's compression; empty until it compresses."""
+        return self._key_for("compression") if self._compressed else ""
 
     @property
     def last_key(self) -> str:

@@ -2,14 +2,19 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from temporalio import activity
 from temporalio.service import RPCError
 
 from purser.activities.models.litellm_library import litellm_library
+from purser.activities.runtime.registry import Activity, all_activities
+from purser.budget.errors import LedgerUnavailable
 from purser.compose.demo.provider import Fault, FaultKind
+from purser.workflows.contract import ActivityName, AgentClosing, TaskClosing, TaskRef
 from tests.support.servers.raw_server import endless, raw_server, replies
-from tests.support.world import LEASE_S, World, eventually
+from tests.support.world import LEASE_S, World, eventually, named
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +50,32 @@ async def test_a_reply_longer_than_any_asked_for_is_charged_and_not_tried_again(
     assert usage["estimated"]
     assert usage["output"] > 1_000, "what was produced is charged"
     await system.audited()
+
+
+async def test_what_fails_inside_a_workflow_task_is_done_by_a_regular_activity(idle: World) -> None:
+    real = {named(one): one for one in all_activities(idle.dependencies)}
+    failed = []
+
+    def fails_at_once(name: ActivityName, takes: type) -> Activity:
+        async def failing(argument: Any) -> Any:
+            if activity.info().is_local:
+                failed.append(name)
+                raise LedgerUnavailable("away")
+            return await real[name](argument)
+
+        failing.__annotations__["argument"] = takes
+        return activity.defn(name=name)(failing)
+
+    tools = [
+        fails_at_once(ActivityName.OPEN_TASK, TaskRef),
+        fails_at_once(ActivityName.CLOSE_AGENT, AgentClosing),
+        fails_at_once(ActivityName.CLOSE_TASK, TaskClosing),
+    ]
+    async with idle.worker(*tools):
+        task = await idle.run(idle.agent("a", "Done."))
+    assert failed == [ActivityName.OPEN_TASK, ActivityName.CLOSE_AGENT, ActivityName.CLOSE_TASK]
+    assert (task["status"], task["agents"]["a"]["reply"]) == ("completed", "Done.")
+    await idle.audited()
 
 
 async def test_a_provider_cannot_delay_an_agent_for_years(system: World) -> None:

@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 from temporalio import activity, workflow
-from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
 from temporalio.client import Interceptor as ClientInterceptor
 from temporalio.worker import (
@@ -88,20 +87,8 @@ async def test_a_decision_that_is_being_recorded_when_the_task_ends_is_answered(
 async def went_on_after_closing(world: World, task_id: str) -> bool:
     """Whether the workflow of a task has seen that the task was closed."""
     events = (await world.workflow(task_id).fetch_history()).events
-    closing = next(
-        (
-            event.event_id
-            for event in events
-            if event.activity_task_scheduled_event_attributes.activity_type.name == ActivityName.CLOSE_TASK
-        ),
-        None,
-    )
-    closed = [
-        event.event_id
-        for event in events
-        if closing is not None and event.activity_task_completed_event_attributes.scheduled_event_id == closing
-    ]
     return any(
-        event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED and closed and event.event_id > closed[0]
+        ActivityName.CLOSE_TASK.encode() in payload.data
         for event in events
+        for payload in event.marker_recorded_event_attributes.details["data"].payloads
     )

@@ -49,7 +49,7 @@ SECONDS = 2.0
 WORK = 100_000
 """Numbers added up after each window, a fixed piece of work of about a millisecond."""
 SAMPLE_S = 0.001
-"""Interval of the samples of the event loop's delay."""
+"""Interval at which the event loop is sampled."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Timing:
     p50_ms: float
     p95_ms: float
     loop_ms: float
-    """99.9th percentile of the delays of the event loop while windows were built."""
+    """For how long the process held the event loop at most while windows were built."""
     load: float
     """By what factor other processes slowed a fixed piece of work down meanwhile; 1.0 on an idle machine."""
     ours: bool
@@ -141,16 +141,16 @@ def _stored(pool: Pool, compressed: str, fresh: str, size: int) -> Mapping[str, 
 
 @dataclass(frozen=True)
 class _Taken:
-    """Seconds of each call, of the delays of the event loop, and of a fixed piece of work after each call."""
+    """Seconds of each call, of the holds of the event loop, and of a fixed piece of work after each call."""
 
     calls: Sequence[float]
-    delays: Sequence[float]
+    holds: Sequence[float]
     work: Sequence[float]
 
 
 async def _timed(call: Way) -> _Taken:
     calls, work = list[float](), list[float]()
-    async with loop_delays() as delays:
+    async with loop_holds() as holds:
         while len(calls) < RUNS + 1 and sum(calls[1:]) < SECONDS:
             begun = time.perf_counter()
             await call()
@@ -158,32 +158,37 @@ async def _timed(call: Way) -> _Taken:
             calls.append(ended - begun)
             sum(range(WORK))
             work.append(time.perf_counter() - ended)
-    return _Taken(calls, delays, work)
+    return _Taken(calls, holds, work)
 
 
 def _timing(way: str, messages: int, tokens: int, taken: _Taken, best: float, *, ours: bool) -> Timing:
     first, *others = taken.calls
     p50, p95 = (percentile_ms(others, share) for share in (0.5, 0.95))
     load = percentile_ms(taken.work, 0.5) / (best * 1_000)
-    delay = percentile_ms(taken.delays, 0.999) if taken.delays else 0.0
-    return Timing(way, messages, tokens, round(first * 1_000, 2), p50, p95, delay, round(load, 2), ours)
+    held = round(max(taken.holds, default=0.0) * 1_000, 2)
+    return Timing(way, messages, tokens, round(first * 1_000, 2), p50, p95, held, round(load, 2), ours)
 
 
 @asynccontextmanager
-async def loop_delays() -> AsyncIterator[list[float]]:
-    """Yields a list that gets, every millisecond, by how many seconds the event loop was late."""
-    delays: list[float] = []
+async def loop_holds() -> AsyncIterator[list[float]]:
+    """Yields a list that gets, every millisecond, for how many seconds this process held the event loop.
+
+    The loop is also late while other processes have the cores: only the processor time that this process, all threads
+    together, took meanwhile counts.
+    """
+    holds: list[float] = []
 
     async def sample() -> None:
         while True:
-            begun = time.perf_counter()
+            begun, used = time.perf_counter(), time.process_time()
             await asyncio.sleep(SAMPLE_S)
-            delays.append(time.perf_counter() - begun - SAMPLE_S)
+            late, used = time.perf_counter() - begun - SAMPLE_S, time.process_time() - used
+            holds.append(min(late, used))
 
     sampling = asyncio.create_task(sample())
     await asyncio.sleep(0)
     try:
-        yield delays
+        yield holds
     finally:
         sampling.cancel()
 

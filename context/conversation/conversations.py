@@ -60,13 +60,17 @@ class Figures:
     @classmethod
     def of(cls, refs: Sequence[MessageRef]) -> "Figures":
         """The sums over these messages."""
-        dialogue = tool_messages = tokens = characters = 0
-        for ref in refs:  # once over thousands of messages
-            dialogue += ref.role not in SYSTEM_ROLES
-            tool_messages += bool(ref.call_ids) or ref.tool_call_id is not None
-            tokens += ref.tokens
-            characters += CHARACTERS_PER_TOKEN * ref.tokens if ref.characters is None else ref.characters
-        return cls(len(refs), dialogue, tool_messages, tokens, characters)
+        if not refs:
+            return cls()
+        # By column: there are thousands of messages.
+        _, roles, tokens, call_ids, answered, _, _, lengths = zip(*refs, strict=True)
+        system = sum(map(roles.count, SYSTEM_ROLES))
+        linked = sum(bool(called) or result is not None for called, result in zip(call_ids, answered, strict=True))
+        characters = sum(
+            CHARACTERS_PER_TOKEN * count if length is None else length
+            for count, length in zip(tokens, lengths, strict=True)
+        )
+        return cls(len(refs), len(refs) - system, linked, sum(tokens), characters)
 
     def __add__(self, other: "Figures") -> "Figures":
         return Figures(

@@ -82,4 +82,5 @@ def _fitting(found: Sequence[Found], most_tokens: int, count: CountText) -> list
 def _line(one: Found) -> str:
     """The row of a message on one line, so that its text cannot begin another row."""
     speaker = f"{one.role} ({one.name})" if one.name else one.role
-    return quoted(" ".join(f"- [{one.created_at:%Y-%m-%d}] {speaker}: {one.text}".split()))
+    said = quoted(" ".join(f"{speaker}: {one.text}".split()))
+    return f"- [{one.created_at:%Y-%m-%d}] {said}"

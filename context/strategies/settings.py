@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from purser.context.errors import InvalidSettings
@@ -32,7 +33,13 @@ ROUNDS_BY_SIZE = ((51, 4), (30, 6), (15, 8))
 
 def share(tokens: int, ratio: float) -> int:
     """A share of tokens, rounded down; the ratio is taken as a decimal, so 0.29 of 100 is 29."""
-    return int(tokens * Fraction(str(ratio)))
+    exact = _decimal(ratio)
+    return tokens * exact.numerator // exact.denominator
+
+
+@lru_cache
+def _decimal(ratio: float) -> Fraction:
+    return Fraction(str(ratio))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,38 +25,34 @@ class Within:
     """Newest messages that are never omitted."""
 
 
-def gap_of(refs: Sequence[MessageRef], gap: tuple[int, int], *, covered: int, primers: int) -> tuple[int, int] | None:
-    """Extends the gap of an excerpt over all groups that reach into it.
+def gap_begin(older: Sequence[MessageRef], begin: int, *, opening: int, covered: int, primers: int) -> int | None:
+    """Extends the gap of an excerpt over a call before it that lacks results.
 
     Args:
-        refs: the included messages, in sequence; in the gap only required ones.
-        gap: first and last omitted message.
+        older: the included messages before the gap, in sequence.
+        begin: the first omitted message.
+        opening: the first user message; 0 if there is none.
         covered: the last message that a summary covers; everything before it is complete. 0 if there is no summary.
         primers: number of messages, from the first user message, that planning needs if nothing is covered.
 
     Returns:
-        The gap, or `None` if the whole thread must be read: the primers are incomplete or lack results of their calls,
-        or too few messages are newer to determine the length class of the thread.
+        The first omitted message, or `None` if the whole thread must be read: the primers are incomplete or lack
+        results of their calls.
     """
-    head = [ref for ref in refs if covered < ref.seq < gap[0]]
-    tail = [ref for ref in refs if ref.seq > gap[1]]
-    groups = [Group(tuple(head[span.start : span.stop])) for span in group(head)]
-    first = next((one.first_seq for one in groups if one.waits), gap[0])
-    opening = next((ref.seq for ref in refs if ref.role == "user"), 0)
+    head = [ref for ref in older if covered < ref.seq < begin]
+    groups = (Group(tuple(head[span.start : span.stop])) for span in group(head))
+    first = next((one.first_seq for one in groups if one.waits), begin)
     whole = sum(opening <= ref.seq < first and ref.role not in SYSTEM_ROLES for ref in head)
-    if not covered and (whole < primers or opening >= first):
-        return None
+    return None if not covered and (whole < primers or opening >= first) else first
+
+
+def gap_end(newer: Sequence[MessageRef], end: int) -> int:
+    """Extends the gap of an excerpt over results whose call it omits, given all messages after it, and returns its
+    last message."""
     called: set[str] = set()
-    last = gap[1]
-    for span in group(tail) if any(ref.tool_call_id is not None for ref in tail) else ():
-        held = tail[span.start : span.stop]
+    for span in group(newer):
+        held = newer[span.start : span.stop]
         called.update(identifier for ref in held for identifier in ref.call_ids)
         if any(ref.tool_call_id is not None and ref.tool_call_id not in called for ref in held):
-            last = held[-1].seq
-    return (first, last) if sum(ref.seq > last for ref in tail) >= LONG else None
-
-
-def included_seqs(refs: Sequence[MessageRef], gap: tuple[int, int]) -> set[int]:
-    """Sequence numbers of an excerpt: all messages outside its gap, and the required ones in it."""
-    opening = next((ref.seq for ref in refs if ref.role == "user"), 0)
-    return {ref.seq for ref in refs if ref.fixed or ref.seq == opening or not gap[0] <= ref.seq <= gap[1]}
+            end = held[-1].seq
+    return end

@@ -1,9 +1,12 @@
 """The limits of time of the window benchmark."""
 
+import asyncio
+import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from purser.benchmarks.windows import grown, missed
-from purser.benchmarks.windows.speed import Timing
+from purser.benchmarks.windows.speed import Timing, loop_holds
 
 FAST = Timing("three_part", 1_000, 250_000, 40.0, 4.0, 9.0, 3.0, 1.0, ours=True)
 
@@ -19,10 +22,27 @@ def test_every_figure_above_its_limit_is_named() -> None:
 
 
 def test_the_load_by_other_processes_is_taken_off() -> None:
-    busy = replace(FAST, p50_ms=9.0, p95_ms=39.0, loop_ms=19.0, load=2.0)
+    busy = replace(FAST, p50_ms=9.0, p95_ms=39.0, load=2.0)
     assert not list(missed([busy]))
     assert grown([FAST, replace(busy, messages=10_000)]) == {"three_part": 1.12}
 
 
 def test_other_libraries_have_no_limit() -> None:
     assert not list(missed([replace(FAST, p50_ms=500.0, ours=False)]))
+
+
+async def test_the_event_loop_counts_as_held_while_the_process_computes() -> None:
+    async def longest(step: Callable[[], None]) -> float:
+        async with loop_holds() as holds:
+            await asyncio.sleep(0.005)
+            step()
+            await asyncio.sleep(0.005)
+        return max(holds)
+
+    def compute() -> None:
+        until = time.process_time() + 0.2
+        while time.process_time() < until:
+            pass
+
+    assert await longest(lambda: time.sleep(0.2)) < 0.1, "as if other processes had the cores"
+    assert await longest(compute) > 0.1

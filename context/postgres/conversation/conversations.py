@@ -25,7 +25,6 @@ from purser.context.postgres.conversation.counts import (
 from purser.context.postgres.conversation.pins import Pins
 from purser.context.postgres.conversation.references import (
     Placed,
-    References,
     Source,
     message_ref,
     omitted_figures,
@@ -206,10 +205,11 @@ class Conversations:
             within: upper bounds of what a window can show; of older messages only required ones are then included.
         """
         source = Source(tenant, session_id, thread, upto, tokenizer_of(model))
-        summary = await self._summaries.latest(tenant, session_id, thread, model=model)
-        found, counts = await self._read(source, model, None if whole else summary, within)
         async with connected(self._pool, None) as own:
+            summary = await self._summaries.latest(tenant, session_id, thread, model=model, connection=own)
+            found = await read_references(own, source, None if whole else summary, within)
             figures = await omitted_figures(own, self._running, source, found)
+        counts = await self._counted(tenant, session_id, found.rows, model)
         passed = frozenset(summary.passed) if summary else frozenset[int]()
         refs = tuple(message_ref(row, counts[row["seq"]], passed) for row in found.rows)
         if gap := found.omitted:
@@ -219,31 +219,27 @@ class Conversations:
         return Conversation(thread, messages, covered, omitted=found.omitted, omitted_figures=figures)
 
     async def placed(
-        self, tenant: str, session_id: str, thread: str, *, model: str, within: Within, summary: Summary | None
-    ) -> Placed:
-        """Reads what a window can show of a whole thread, with the position of each message.
+        self, tenant: str, session_id: str, thread: str, *, model: str, within: Within, summarized: bool = True
+    ) -> tuple[Placed, Summary | None]:
+        """Reads what a window can show of a whole thread, with the position of each message, and its latest summary.
 
         Args:
             tenant, session_id, thread: the conversation.
             model: the model whose tokenizer counts.
             within: upper bounds of what the window can show.
-            summary: its latest summary; `None` to read the messages that it covers.
+            summarized: whether the summary replaces what it covers; otherwise these messages are read, and no summary.
         """
-        source = Source(tenant, session_id, thread, END, tokenizer_of(model))
-        found, counts = await self._read(source, model, summary, within)
+        source, summary = Source(tenant, session_id, thread, END, tokenizer_of(model)), None
         async with connected(self._pool, None) as own:
+            if summarized:
+                summary = await self._summaries.latest(tenant, session_id, thread, model=model, connection=own)
+            found = await read_references(own, source, summary, within)
             at = await positions(own, self._running, source, found, summary)
+        # Without a connection of its own: counting may take long.
+        counts = await self._counted(tenant, session_id, found.rows, model)
         if summary is None:
-            return placed(thread, found, counts, at)
-        return placed(thread, found, counts, at, _summary_ref(summary, model), frozenset(summary.passed))
-
-    async def _read(
-        self, source: Source, model: str, covering: Summary | None, within: Within | None
-    ) -> tuple[References, dict[int, int]]:
-        """The messages by reference, and their tokens by sequence number."""
-        async with connected(self._pool, None) as own:
-            found = await read_references(own, source, covering, within)
-        return found, await self._counted(source.tenant, source.session_id, found.rows, model)
+            return placed(thread, found, counts, at), None
+        return placed(thread, found, counts, at, _summary_ref(summary, model), frozenset(summary.passed)), summary
 
     async def tokens(self, tenant: str, session_id: str, seqs: Collection[int], *, model: str) -> dict[int, int]:
         """Token counts of single messages by sequence number.

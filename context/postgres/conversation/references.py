@@ -10,9 +10,10 @@ from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.connections.queries import load
 from purser.context.compression.summaries import Summary
 from purser.context.conversation.conversations import Conversation, Figures, MessageRef, SummaryRef
+from purser.context.conversation.messages import SYSTEM_ROLES
 from purser.context.postgres.conversation.running_figures import RunningFigures
 from purser.context.tokens.tokenizers import Tokenizer
-from purser.context.windows.excerpts import Within, gap_of, included_seqs
+from purser.context.windows.excerpts import LONG, Within, gap_begin, gap_end
 
 _SQL = load("purser.context.postgres.conversation", "references.sql")
 _USUAL_TOKENS = 200
@@ -98,13 +99,23 @@ async def _excerpt(
             is_whole = summary is None or not any(_is_marked_call(row, last, passed) for row in rows)
             return References(rows, (first, last) if summary else None) if is_whole else None
         newest *= _MORE
-    begin, end = rows[0]["head"] + 1, rows[0]["tail"]
-    refs = [message_ref(row, 0, passed) for row in rows]
-    gap = gap_of(refs, (begin, end), covered=last, primers=within.primers) if begin <= end else None
-    if gap is None or any(_is_marked_call(row, gap[1], passed) for row in rows):
+    head, end = rows[0]["head"], rows[0]["tail"]
+    if head >= end:
         return None
-    seqs = included_seqs(refs, gap)
-    return References([row for row in rows if row["seq"] in seqs], (first if summary else gap[0], gap[1]), gap)
+    opening = next((row["seq"] for row in rows if row["role"] == "user"), 0)
+    split = bisect_right(rows, end, key=_seq)
+    if any(row["tool_call_id"] is not None for row in rows[split:]):
+        end = gap_end([message_ref(row, 0, passed) for row in rows[split:]], end)
+    older = [message_ref(row, 0, passed) for row in rows[: bisect_right(rows, head, key=_seq)]]
+    begin = gap_begin(older, head + 1, opening=opening, covered=last, primers=within.primers)
+    split = bisect_right(rows, end, key=_seq)
+    # With fewer newer messages, the length class of the thread is not known.
+    if begin is None or len(rows) - split < LONG:
+        return None
+    if any(_is_marked_call(row, end, passed) for row in rows[:split]):
+        return None
+    required = [row for row in rows[:split] if row["seq"] < begin or row["seq"] == opening or _is_fixed(row)]
+    return References([*required, *rows[split:]], (first if summary else begin, end), (begin, end))
 
 
 async def omitted_figures(own: Connection, running: RunningFigures, source: Source, found: References) -> Figures:
@@ -185,6 +196,14 @@ def message_ref(row: asyncpg.Record, tokens: int, passed: Collection[int], place
     seq, role, _, call_ids, tool_call_id, characters, pinned, *_ = row
     number = seq if place is None else place
     return MessageRef(number, role, tokens, tuple(call_ids), tool_call_id, pinned, seq in passed, characters)
+
+
+def _seq(row: asyncpg.Record) -> int:
+    return int(row["seq"])
+
+
+def _is_fixed(row: asyncpg.Record) -> bool:
+    return row["pinned"] or row["role"] in SYSTEM_ROLES
 
 
 def _is_marked_call(row: asyncpg.Record, watermark: int, passed: Collection[int]) -> bool:

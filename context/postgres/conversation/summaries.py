@@ -49,17 +49,18 @@ class Summaries:
         """
         self._pool = pool
 
-    async def latest(self, tenant: str, session_id: str, thread: str = "", *, model: str) -> Summary | None:
+    async def latest(
+        self, tenant: str, session_id: str, thread: str = "", *, model: str, connection: Connection | None = None
+    ) -> Summary | None:
         """The newest version, with its tokens counted for `model`."""
-        async with connected(self._pool, None) as own:
+        async with connected(self._pool, connection) as own:
             row = await own.fetchrow(_SQL["latest"], tenant, session_id, thread)
-        if row is None:
-            return None
-        found, encoding = _summary(row), encoding_of(model)
-        if encoding in found.tokens:
-            return found
-        [counts] = await count_messages([found.message], [model])
-        async with connected(self._pool, None) as own:
+            if row is None:
+                return None
+            found, encoding = _summary(row), encoding_of(model)
+            if encoding in found.tokens:
+                return found
+            [counts] = await count_messages([found.message], [model])
             await own.execute(_SQL["add_counts"], tenant, session_id, thread, found.version, counts)
         return replace(found, tokens={**found.tokens, **counts})
 

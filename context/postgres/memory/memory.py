@@ -206,7 +206,7 @@ def _thread(row: asyncpg.Record) -> tuple[str, str]:
 
 
 def _found(row: asyncpg.Record, score: float, via: Via) -> Found:
-    message = Message.parse(row["body"], row["seq"])
+    message = Message.stored(row["body"])
     return Found(
         session_id=row["session_id"],
         seq=row["seq"],

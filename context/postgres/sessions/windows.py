@@ -14,7 +14,6 @@ from purser.context.errors import WindowTooSmall
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.counts import in_background
 from purser.context.postgres.conversation.placeholders import Placeholders
-from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.postgres.memory.memory import Memory
 from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.postgres.sessions.sessions import Sessions
@@ -123,7 +122,6 @@ class SessionWindows:
         """
         self._conversations = Conversations(pool)
         self._sessions = Sessions(pool)
-        self._summaries = Summaries(pool)
         self._settings = PersonalSettings(pool)
         self._memory = memory
         self._memory_tokens = memory_tokens
@@ -157,20 +155,17 @@ class SessionWindows:
         return await self._shown(frame, found)
 
     async def _frame(self, tenant: str, session_id: str, request: WindowRequest, thread: str) -> _Frame:
-        personal, latest = await asyncio.gather(
-            self._settings.personal(tenant, session_id),
-            self._summaries.latest(tenant, session_id, thread, model=request.model),
-        )
+        personal = await self._settings.personal(tenant, session_id)
         context = personal.resolved(self._context).settings
         default = None if request.preset else context.parameters
         name, parameters, why = resolve_strategy(request.strategy, request.preset, default, context.strategy)
         parameters = with_figures(parameters, request.figures)
         summarize = extract if request.summarizes and context.compresses else None
-        placed = await self._conversations.placed(
+        placed, latest = await self._conversations.placed(
             tenant, session_id, thread,
             model=request.model,
             within=_within(request.budget, name, parameters, extracts=summarize is not None),
-            summary=latest if request.summarizes else None,
+            summarized=request.summarizes,
         )  # fmt: skip
         conversation = replace(placed.conversation, keeps_first_request=parameters.keeps_first_request)
         summary, stored, texts = placed.summary, None, dict[int, Message]()

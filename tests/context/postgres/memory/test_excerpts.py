@@ -75,6 +75,15 @@ async def test_rules_by_length_know_a_long_thread_from_its_excerpt(pool: Pool) -
         assert plan(settings, budget, part).session.seqs == plan(settings, budget, whole).session.seqs
 
 
+async def test_a_thread_is_read_whole_if_a_call_leaves_too_few_newer_messages(pool: Pool) -> None:
+    ids = [f"c{number}" for number in range(26)]
+    newest = [user("word"), assistant("word")] * 20
+    messages = [*[user("word")] * 100, calling(*ids), *[result(one, "word") for one in ids], *newest]
+    await Conversations(pool).append(TENANT, "s", messages, origin="o")
+    found = await Conversations(pool).conversation(TENANT, "s", model=MODEL, within=Within(100, 3))
+    assert (found.omitted, len(found.messages)) == (None, len(messages))
+
+
 def states(found: WindowPlan, last: int) -> dict[int, str]:
     """State of each message."""
     view = found.session

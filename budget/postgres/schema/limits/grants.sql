@@ -38,8 +38,9 @@ begin
                     from (select g.tenant from grants g where g.ended_at is null and g.until <= v_now order by g.until limit p_limit) due
                     order by 1 loop
         for b in select x.scope_id, x.window_start
-                 from (select distinct g.scope_id, g.window_start from grants g
-                       where g.tenant = v_tenant and g.ended_at is null and g.until <= v_now limit greatest(0, p_limit - v_count)) due
+                 from (select distinct g.scope_id, g.window_start
+                       from (select * from grants g where g.tenant = v_tenant and g.ended_at is null and g.until <= v_now
+                             order by g.until limit greatest(0, p_limit - v_count)) g) due
                  join balances x on x.tenant = v_tenant and x.scope_id = due.scope_id and x.window_start = due.window_start
                  order by x.scope_id, x.window_start for update of x skip locked loop
             v_count := v_count + ledger_end_grants(v_tenant, array[b.scope_id], array[b.window_start], v_now);

@@ -10,7 +10,7 @@ from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, se
 from purser.budget.scopes import Scope
 from tests.support.ledger import TENANT, Books, report, request
 
-ROWS = 100_000
+ROWS = 30_000
 # Filled without the ledger's verbs: what counts here is how many rows there are.
 FILL = f"""
 alter table policies disable trigger emit_policy;
@@ -28,7 +28,8 @@ insert into entries (tenant, at, scope_id, window_start, seq, kind, hold_id, mod
                      granted_tokens, overrun_tokens, spent_nano, held_nano, granted_nano, overrun_nano)
     select tenant, now(), scope_ids[1], '-infinity', 1, 'hold', hold_id, 'hard', 0, 0, 0, 0, 0, 0, 0, 0 from holds;
 insert into grants (tenant, scope_id, window_start, tokens, nano, until, granted_by, created_at, ended_at)
-    select tenant, scope_id, '-infinity', 1, 0, now(), 'test', now(), now() from scopes;
+    select tenant, scope_id, '-infinity', 1, 0, till, 'test', now(), ended from scopes,
+        (values (now(), now()), (now() + interval '1 year', null)) of_each (till, ended);
 insert into waiters (tenant, hold_id, scope_id, since, last_asked)
     select tenant, hold_id, scope_ids[1], now(), now() from holds;
 insert into events (at, tenant, kind, scope, window_start, threshold)

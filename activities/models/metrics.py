@@ -5,6 +5,7 @@ Labels are stable codes, and providers and models up to a bound; never the id of
 
 import logging
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -49,12 +50,13 @@ class CallMetrics:
     """Metrics of verdicts and provider requests of one process, be it a gateway, a worker or both."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._verdicts = Counter(
+        verdicts = Counter(
             "purser_decisions",
             "Verdicts on asks, with kind, mode and reason of the scope that decided.",
             ("verdict", "kind", "mode", "reason"),
             registry=registry,
         )
+        self._verdicts = cache(verdicts.labels)  # looking up labels takes longer than counting
         self._ladder = Counter(
             "purser_ladder_steps",
             "Calls that took a step of a ladder to spend less, by kind of its scope and number of the step.",
@@ -149,7 +151,7 @@ class CallMetrics:
         """Counts a verdict of the gate."""
         decisive = answer.decisive
         view = decisive.view
-        self._verdicts.labels(str(answer.verdict), str(view.scope.kind), str(view.mode), decisive.reason).inc()
+        self._verdicts(answer.verdict, view.scope.kind, view.mode, decisive.reason).inc()
         if answer.unpriced:
             self.unpriced(Unpriced.REFUSED)
         if answer.verdict.admits and answer.delay_ms > 0:

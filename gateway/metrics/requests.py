@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
@@ -31,20 +32,22 @@ class Metrics:
         """
         self.registry = CollectorRegistry()
         self.calls = calls or CallMetrics(self.registry)
-        self._requests = Counter(
+        requests = Counter(
             "purser_http_requests",
             "HTTP requests by route template and status.",
             ("method", "route", "status"),
             registry=self.registry,
         )
-        self._seconds = Histogram(
+        seconds = Histogram(
             "purser_http_request_seconds",
             "From a request to the beginning of its answer, by route template.",
             ("method", "route"),
             buckets=_SECONDS,
             registry=self.registry,
         )
-        self._steps = Counter("purser_hold_steps", "Steps of open holds over HTTP.", ("step",), registry=self.registry)
+        steps = Counter("purser_hold_steps", "Steps of open holds over HTTP.", ("step",), registry=self.registry)
+        # Looking up labels takes longer than counting; there are few of them.
+        self._requests, self._seconds, self._steps = cache(requests.labels), cache(seconds.labels), cache(steps.labels)
 
     def answered(self, method: str, route: str, status: int, seconds: float | None = None) -> None:
         """Counts an HTTP request.
@@ -55,9 +58,9 @@ class Metrics:
             seconds: time to the start of the response; `None` if there was none.
         """
         method = method if method in METHODS else "other"
-        self._requests.labels(method, route, str(status)).inc()
+        self._requests(method, route, str(status)).inc()
         if seconds is not None:
-            self._seconds.labels(method, route).observe(seconds)
+            self._seconds(method, route).observe(seconds)
 
     def count_verdict(self, answer: GateAnswer) -> None:
         """Counts a verdict of the gate."""
@@ -65,7 +68,7 @@ class Metrics:
 
     def stepped(self, step: str) -> None:
         """Counts a step of a hold: `attempted`, `settled`, `released`, `extended`, or `refused` for an addition."""
-        self._steps.labels(step).inc()
+        self._steps(step).inc()
 
 
 def source(registry: CollectorRegistry) -> Source:

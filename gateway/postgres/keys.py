@@ -1,10 +1,12 @@
 """Bearer keys in Postgres: creating, finding, listing and revoking them."""
 
+import asyncio
 import hashlib
 import re
 import secrets
+import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -14,13 +16,14 @@ import asyncpg
 
 from purser.activities.tasks.signatures import Signer
 from purser.budget.actors import Actor
-from purser.budget.errors import InvalidRequest
+from purser.budget.errors import InvalidRequest, LedgerUnavailable
 from purser.budget.labels import tags_of
 from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, reaching_ledger, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.connections.shared_reads import SharedReads
 from purser.budget.scopes import Kind, Path, check_id
+from purser.gateway.access.leases import LEASE_S, Leases
 from purser.gateway.access.roles import PERMISSIONS, Permission, Principal, Role
 from purser.gateway.errors import KeyEnded, KeyNameTaken, UnknownKey
 
@@ -73,9 +76,15 @@ class NewKey:
 class Keys:
     """The keys of all tenants."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, clock: Callable[[], float] = time.monotonic) -> None:
+        """Args:
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
+        clock: returns seconds; tests pass their own.
+        """
         self._pool = pool
         self._finding = SharedReads(self._find)
+        self._leases = Leases(clock)
+        self._renewals = set[asyncio.Task[Principal | None]]()
 
     async def create(
         self,
@@ -102,7 +111,7 @@ class Keys:
             rate_limit_per_s: requests per second, if different from the gateway's setting.
             tags: tags of every call made with it, value by name.
             path: scopes of its calls through the proxy that name none.
-            replace: revoke a live key of that name instead of raising `KeyNameTaken`.
+            replace: revoke a live key of that name, as `revoke` does, instead of raising `KeyNameTaken`.
             connection: joins its transaction.
 
         Raises:
@@ -114,7 +123,8 @@ class Keys:
         _check_path(tenant, path)
         secret = PREFIX + secrets.token_urlsafe(32)
         async with connected(self._pool, connection) as own, own.transaction():
-            for old in await own.fetch(_SQL["named"], tenant, name, replace):
+            named = await own.fetch(_SQL["named"], tenant, name, replace)
+            for old in named:
                 await self._revoke(own, tenant, old["key_id"], by if replace else EXPIRY)
             made = await own.fetchrow(
                 _SQL["create"], f"key-{uuid.uuid4().hex[:12]}", tenant, name, role, digest(secret), by.name,
@@ -124,6 +134,8 @@ class Keys:
                 raise KeyNameTaken(f"a key named {name!r} exists: revoke it first, or choose another name")
             key = Key.read(made)
             await record(own, tenant, "key.create", f"key:{key.key_id}", by=by, before=None, after=_recorded(key))
+        if replace and named:
+            await asyncio.sleep(LEASE_S)
         return NewKey(key, secret)
 
     async def find(self, secret: str) -> Principal | None:
@@ -131,9 +143,38 @@ class Keys:
         found = await self._finding.get(digest(secret))
         return None if found is None else live(found)
 
+    async def leased(self, secret: str) -> Principal | None:
+        """Finds the caller of a key that is in use, in most cases without a read; `None`: `find` has to answer."""
+        secret_digest = digest(secret)
+        lease = self._leases.last(secret_digest)
+        if lease is None:
+            return None
+        left_s = self._leases.left_s(lease)
+        if left_s <= 0:
+            return await self._renewed(secret_digest)
+        if left_s <= LEASE_S / 2 and not lease.renewing:  # so that no request waits for it
+            lease.renewing = True
+            renewal = asyncio.create_task(self._renewed(secret_digest))
+            self._renewals.add(renewal)
+            renewal.add_done_callback(self._renewals.discard)
+        return lease.caller
+
+    async def _renewed(self, secret_digest: bytes) -> Principal | None:
+        try:
+            found = await self._finding.get(secret_digest)
+            return None if found is None else live(found)
+        except (KeyEnded, LedgerUnavailable):
+            return None
+
     async def _find(self, secret_digest: bytes) -> asyncpg.Record | None:
+        began = self._leases.now()
         with reaching_ledger():
-            return await self._pool.fetchrow(_SQL["find"], secret_digest)
+            found = await self._pool.fetchrow(_SQL["find"], secret_digest)
+        if found is None or found["ended_at"] is not None:
+            self._leases.end(secret_digest)
+        else:
+            self._leases.grant(secret_digest, live(found), began, found["lasts_s"])
+        return found
 
     async def signer(self, tenant: str, key_id: str) -> Signer | None:
         """Finds the signer of a key; `None` if the tenant has no live key of this id."""
@@ -150,10 +191,16 @@ class Keys:
             return [Key.read(record) for record in await self._pool.fetch(_SQL["list"], tenant)]
 
     async def revoke(self, tenant: str, key_id: str, *, by: Actor) -> Key:
-        """Revokes a key at once; revoking it again has no effect. Raises `UnknownKey`."""
+        """Revokes a key; once this returns, no process takes it. Revoking it again has no effect.
+
+        Raises:
+            UnknownKey
+        """
         with reaching_ledger():
             async with self._pool.acquire() as connection, connection.transaction():
-                return await self._revoke(connection, tenant, key_id, by)
+                ended = await self._revoke(connection, tenant, key_id, by)
+        await asyncio.sleep(LEASE_S)
+        return ended
 
     async def set_path(self, tenant: str, key_id: str, path: Sequence[str], *, by: Actor) -> Key:
         """Changes the scopes of its calls that name none; raises `UnknownKey`, `InvalidRequest` and `InvalidScope`."""

@@ -4,7 +4,8 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 on conflict (tenant, name) where revoked_at is null do nothing
 returning key_id, tenant, name, role, created_by, created_at, expires_at, rate_limit_per_s, tags, path, revoked_by, revoked_at;
 -- name: find
-select key_id, tenant, name, role, rate_limit_per_s, tags, path, case when expires_at <= now() then expires_at end as ended_at
+select key_id, tenant, name, role, rate_limit_per_s, tags, path, case when expires_at <= now() then expires_at end as ended_at,
+    extract(epoch from expires_at - now())::double precision as lasts_s
 from keys where digest = $1 and revoked_at is null;
 -- name: signer
 select name, role, digest from keys

@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.types import ASGIApp
 
 from purser.gateway.access import keys, sign_in
 from purser.gateway.access.authentication import Authentication
@@ -81,7 +82,6 @@ def create_app(
             Middleware(StreamOpening),
             Middleware(Authentication, keys=services.keys, sessions=services.browser_sessions, limits=services.limits),
             Middleware(RequestLimits, limits=services.limits),
-            Middleware(DirectRoutes, routes=holds.HOT, services=services),
         ],
         exception_handlers={RequestValidationError: _invalid, HTTPException: _refused},
     )
@@ -91,6 +91,11 @@ def create_app(
         app.router.routes += router.routes
     app.openapi = partial(document, app, ROUTERS)  # type: ignore[method-assign] # the way that FastAPI documents
     return app
+
+
+def with_direct_routes(app: FastAPI) -> ASGIApp:
+    """The application with a short way to its hot endpoints."""
+    return DirectRoutes(app, holds.HOT, app.state.services)
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

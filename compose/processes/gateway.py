@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import quote
 
 import structlog
-from starlette.types import ASGIApp
 from temporalio.client import Client
 
 from purser.activities.runtime.background import repeat, run_together
@@ -42,7 +41,7 @@ from purser.compose.telemetry.temporal_metrics import TemporalMetrics
 from purser.compose.temporal import connect
 from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import Seal
-from purser.gateway.app import create_app
+from purser.gateway.app import create_app, with_direct_routes
 from purser.gateway.dashboard.serving.mounting import mount
 from purser.gateway.http.limits import Limits
 from purser.gateway.metrics.ledger import LedgerMetrics
@@ -118,10 +117,10 @@ async def _serve(
 ) -> None:
     listener = listen(settings.gateway_host, settings.gateway_port, shared=place.count > 1)
     app = create_app(services, services.setup.checks, stop.is_set)
-    served: ASGIApp = app
+    served = with_direct_routes(app)
     works: list[Coroutine[Any, Any, None]] = []
     if settings.dashboard and place.number:
-        served = PagesElsewhere(app, place.socket(0))
+        served = PagesElsewhere(served, place.socket(0))
     elif settings.dashboard:
         works.append(mount(app, services, _temporal_ui(settings)).close_after(drained))
         if place.count > 1:

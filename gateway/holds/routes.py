@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from fastapi import APIRouter
 
@@ -22,10 +21,13 @@ from purser.gateway.holds.views import (
     HoldView,
     ReleaseView,
     SettlementView,
+    Shown,
     StepView,
     StoredHoldView,
     reached_steps,
+    released,
     scope_verdicts,
+    settlement,
 )
 from purser.gateway.holds.waiting import ask_gate
 from purser.gateway.http.idempotency import OnceOnly
@@ -38,8 +40,8 @@ router = APIRouter(route_class=Route, prefix="/v1/holds", tags=["holds"])
 STEP_REMEDY = "The addition does not fit: try again later, or end this hold and hold again under another key."
 
 
-@router.post("", response_model_exclude_unset=True)
-async def ask(body: HoldRequestBody, caller: Spender, use: Use) -> HoldView:
+@router.post("", response_model=HoldView, response_model_exclude_unset=True)
+async def ask(body: HoldRequestBody, caller: Spender, use: Use) -> Shown:
     """Holds tokens and money on every scope of the path, or on none.
 
     On `wait` and `ask`, send the same body again after `retry_after_ms` or once the approval is decided. With `start`,
@@ -57,10 +59,14 @@ async def ask_each(body: HoldBatchBody, caller: Spender, use: Use) -> HoldBatchV
     and counts as one request of the key. Send the same body again if the answer was lost. A body that is not valid is
     refused as a whole (422), and so is a batch of which the ledger could answer nothing (503).
     """
-    return await answer_each(body.holds, lambda one: _ask(one, caller, use), caller, use)
+
+    async def answer(one: HoldRequestBody) -> HoldView:
+        return HoldView.model_validate(await _ask(one, caller, use))
+
+    return await answer_each(body.holds, answer, caller, use)
 
 
-async def _ask(body: HoldRequestBody, caller: Principal, use: Services) -> HoldView:
+async def _ask(body: HoldRequestBody, caller: Principal, use: Services) -> Shown:
     stated = replace(Path.parse(body.path), tags=tags_of(body.tags))
     check_tenant(caller, *stated.scopes)
     tagged = replace(stated, tags=tags_of(with_tags_of_key(body.tags, caller.tags)))
@@ -85,7 +91,7 @@ async def _ask(body: HoldRequestBody, caller: Principal, use: Services) -> HoldV
         use.metrics.stepped("attempted")
     quote.check_priced(answer.gate)
     refusal = await _refusal(use, caller, answer.gate, request.ask, path.task_id())
-    return _hold_view(answer, approval_id, refusal)
+    return _hold(answer, approval_id, refusal)
 
 
 @router.get("/{hold_id}")
@@ -94,8 +100,8 @@ async def show(hold_id: str, caller: WorkReader, use: Use) -> StoredHoldView:
     return StoredHoldView.of(await use.holds.get(caller.tenant, hold_id))
 
 
-@router.post("/{hold_id}/attempts", response_model_exclude_unset=True)
-async def start_attempt(hold_id: str, body: AttemptBody, caller: Spender, use: Use) -> StepView:
+@router.post("/{hold_id}/attempts", response_model=StepView, response_model_exclude_unset=True)
+async def start_attempt(hold_id: str, body: AttemptBody, caller: Spender, use: Use) -> Shown:
     """Starts an attempt; to be called before the request to the provider.
 
     An earlier attempt that never reported is charged its estimate, and the hold is topped up. If the top-up does not
@@ -104,23 +110,23 @@ async def start_attempt(hold_id: str, body: AttemptBody, caller: Spender, use: U
     started = await use.ledger.start_attempt(caller.tenant, hold_id, body.attempt)
     use.metrics.stepped("attempted" if started.started else "refused")
     refusal = await _refusal(use, caller, started.gate, started.amount)
-    return _step_view(hold_id, started.gate, started.amount, started.expires_at, refusal, attempt=started.attempt)
+    return _step(hold_id, started.gate, started.amount, started.expires_at, refusal, started.attempt)
 
 
-@router.post("/{hold_id}/settle")
-async def settle(hold_id: str, body: SettleBody, caller: Spender, use: Use) -> SettlementView:
+@router.post("/{hold_id}/settle", response_model=SettlementView)
+async def settle(hold_id: str, body: SettleBody, caller: Spender, use: Use) -> Shown:
     """Records the full usage of an attempt and ends the hold. Repeating the same report has no effect."""
     done = await use.pricing.settle(caller.tenant, hold_id, body.attempt, normalize(body.usage), body.nano_usd)
     use.metrics.stepped("settled")
-    return SettlementView.of(done)
+    return settlement(done)
 
 
-@router.post("/{hold_id}/release")
-async def release(hold_id: str, caller: Spender, use: Use) -> ReleaseView:
+@router.post("/{hold_id}/release", response_model=ReleaseView)
+async def release(hold_id: str, caller: Spender, use: Use) -> Shown:
     """Ends a hold that is not needed any more. An attempt that started and never reported is charged its estimate."""
     done = await use.ledger.release(caller.tenant, hold_id=hold_id)
     use.metrics.stepped("released")
-    return ReleaseView.of(done)
+    return released(done)
 
 
 @router.post("/{hold_id}/extend", response_model_exclude_unset=True)
@@ -136,7 +142,7 @@ async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use, once
             quote.check_priced(done.gate)
         use.metrics.stepped("extended" if done.extended else "refused")
         refusal = await _refusal(use, caller, done.gate, done.amount)
-        return _step_view(hold_id, done.gate, done.amount, done.expires_at, refusal)
+        return StepView.model_validate(_step(hold_id, done.gate, done.amount, done.expires_at, refusal))
 
     return await once.do(caller, StepView, act)
 
@@ -159,52 +165,57 @@ async def _refusal(
     return Refusal.of(gate, asked, period_end)
 
 
-def _hold_view(answer: HoldAnswer, approval_id: str, refusal: Refusal | None) -> HoldView:
+def _hold(answer: HoldAnswer, approval_id: str, refusal: Refusal | None) -> Shown:
+    """The fields of a `HoldView`."""
     gate = answer.gate
-    optional = {
-        "attempt": answer.attempt,
-        "retry_after_ms": answer.retry_after_ms,
-        "approval_id": approval_id or None,
-        "remedy": _remedy(gate, approval_id, refusal),
-        "refusal": refusal and RefusalView.model_validate(refusal.to_json()),
-        "ladder": reached_steps(gate) or None,
+    return {
+        "verdict": gate.verdict,
+        "hold_id": answer.hold_id,
+        **_given(attempt=answer.attempt),
+        "state": answer.state,
+        "tokens": answer.amount.tokens,
+        "nano_usd": answer.amount.nano_usd,
+        "expires_at": answer.expires_at,
+        "delay_ms": gate.delay_ms,
+        **_given(retry_after_ms=answer.retry_after_ms, approval_id=approval_id or None),
+        "pressure": gate.pressure,
+        "scopes": scope_verdicts(gate),
+        **_given(
+            remedy=_remedy(gate, approval_id, refusal),
+            refusal=refusal and _shown(refusal),
+            ladder=reached_steps(gate) or None,
+        ),
     }
-    return HoldView(
-        verdict=gate.verdict,
-        hold_id=answer.hold_id,
-        state=answer.state,
-        tokens=answer.amount.tokens,
-        nano_usd=answer.amount.nano_usd,
-        expires_at=answer.expires_at,
-        delay_ms=gate.delay_ms,
-        pressure=gate.pressure,
-        scopes=scope_verdicts(gate),
-        **{name: value for name, value in optional.items() if value is not None},
-    )
 
 
-def _step_view(
+def _step(
     hold_id: str,
     gate: GateAnswer | None,
     amount: Amount,
     expires_at: datetime | None,
     refusal: Refusal | None,
-    **more: int,
-) -> StepView:
-    short: dict[str, Any] = {} if gate is None else {"remedy": STEP_REMEDY}
-    if refusal is not None:
-        short["refusal"] = RefusalView.model_validate(refusal.to_json())
-    return StepView(
-        verdict=Verdict.ALLOW if gate is None else gate.verdict,
-        hold_id=hold_id,
-        state=HoldState.HELD,
-        tokens=amount.tokens,
-        nano_usd=amount.nano_usd,
-        expires_at=expires_at,
-        scopes=[] if gate is None else scope_verdicts(gate),
-        **short,
-        **more,
-    )
+    attempt: int | None = None,
+) -> Shown:
+    """The fields of a `StepView`."""
+    return {
+        "verdict": Verdict.ALLOW if gate is None else gate.verdict,
+        "hold_id": hold_id,
+        **_given(attempt=attempt),
+        "state": HoldState.HELD,
+        "tokens": amount.tokens,
+        "nano_usd": amount.nano_usd,
+        "expires_at": expires_at,
+        "scopes": [] if gate is None else scope_verdicts(gate),
+        **_given(remedy=None if gate is None else STEP_REMEDY, refusal=refusal and _shown(refusal)),
+    }
+
+
+def _given(**fields: object) -> Shown:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _shown(refusal: Refusal) -> Shown:
+    return RefusalView.model_validate(refusal.to_json()).model_dump()
 
 
 def _remedy(answer: GateAnswer, approval_id: str, refusal: Refusal | None) -> str | None:

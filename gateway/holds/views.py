@@ -7,13 +7,16 @@ from typing import Annotated, Any, Self
 
 from pydantic import WithJsonSchema
 
-from purser.budget.gate import GateAnswer
+from purser.budget.gate import Amount, GateAnswer
 from purser.budget.holds import HoldState, Released, Settlement
 from purser.budget.labels import named_tags
 from purser.budget.policies.fields import Mode
 from purser.budget.postgres.ledger.holds import StoredHold
 from purser.gateway.budgets.views import LadderStepView
 from purser.gateway.http.views import AmountView, RefusalView, View
+
+Shown = dict[str, Any]
+"""The fields of a view, which cost much less than the view: the hot endpoints return them."""
 
 
 class WouldView(View):
@@ -126,17 +129,6 @@ class SettlementView(View):
     overrun_nano_usd: int
     late: bool
 
-    @classmethod
-    def of(cls, done: Settlement) -> Self:
-        return cls(
-            hold_id=done.hold_id,
-            state=done.state,
-            charged=AmountView.of(done.charged),
-            overrun=done.overrun.tokens,
-            overrun_nano_usd=done.overrun.nano_usd,
-            late=done.late,
-        )
-
 
 class ReleaseView(View):
     """How a hold ended."""
@@ -144,10 +136,6 @@ class ReleaseView(View):
     hold_id: str
     state: HoldState
     charged: AmountView
-
-    @classmethod
-    def of(cls, done: Released) -> Self:
-        return cls(hold_id=done.hold_id, state=done.state, charged=AmountView.of(done.charged))
 
 
 class StoredHoldView(View):
@@ -186,27 +174,48 @@ class StoredHoldView(View):
         )
 
 
-def reached_steps(answer: GateAnswer) -> list[ReachedView]:
-    """The steps of ladders that an ask reaches."""
-    return [ReachedView(scope=str(scope), step=one.number, **one.step.shown()) for scope, one in answer.ladder.items()]
+def settlement(done: Settlement) -> Shown:
+    """The fields of a `SettlementView`."""
+    return {
+        "hold_id": done.hold_id,
+        "state": done.state,
+        "charged": _amount(done.charged),
+        "overrun": done.overrun.tokens,
+        "overrun_nano_usd": done.overrun.nano_usd,
+        "late": done.late,
+    }
 
 
-def scope_verdicts(answer: GateAnswer) -> list[ScopeVerdict]:
-    """The verdicts of all scopes."""
+def released(done: Released) -> Shown:
+    """The fields of a `ReleaseView`."""
+    return {"hold_id": done.hold_id, "state": done.state, "charged": _amount(done.charged)}
+
+
+def reached_steps(answer: GateAnswer) -> list[Shown]:
+    """The steps of ladders that an ask reaches, with the fields of a `ReachedView`."""
+    return [one.step.shown() | {"scope": str(scope), "step": one.number} for scope, one in answer.ladder.items()]
+
+
+def scope_verdicts(answer: GateAnswer) -> list[Shown]:
+    """The verdicts of all scopes, with the fields of a `ScopeVerdict`."""
     return [
-        ScopeVerdict(
-            scope=str(one.scope),
-            verdict=one.verdict,
-            ratio=one.ratio,
-            mode=one.view.mode,
-            limit=AmountView(tokens=one.view.limit_tokens, nano_usd=one.view.limit_nano_usd),
-            granted=AmountView.of(one.view.granted),
-            spent=AmountView.of(one.view.spent),
-            held=AmountView.of(one.view.held),
-            headroom=AmountView(tokens=one.headroom_tokens, nano_usd=one.headroom_nano_usd),
-            window_start=one.view.window_start,
-            reason=one.reason,
-            **({} if one.would is None else {"would": WouldView(**asdict(one.would))}),
-        )
+        {
+            "scope": str(one.scope),
+            "verdict": one.verdict,
+            "ratio": one.ratio,
+            "mode": one.view.mode,
+            "limit": {"tokens": one.view.limit_tokens, "nano_usd": one.view.limit_nano_usd},
+            "granted": _amount(one.view.granted),
+            "spent": _amount(one.view.spent),
+            "held": _amount(one.view.held),
+            "headroom": {"tokens": one.headroom_tokens, "nano_usd": one.headroom_nano_usd},
+            "window_start": one.view.window_start,
+            "reason": one.reason,
+            **({} if one.would is None else {"would": asdict(one.would)}),
+        }
         for one in answer.scopes
     ]
+
+
+def _amount(amount: Amount) -> Shown:
+    return {"tokens": amount.tokens, "nano_usd": amount.nano_usd}

@@ -1,28 +1,35 @@
-"""Serves the hot endpoints without the router, whose dependency injection costs more than all the rest of a request.
+"""Serves the hot endpoints in front of the application: its middleware, its router and its dependency injection cost
+more than all the rest of a request.
 
-The endpoints, their bodies and their responses are those of the router: a request that is in any way unusual (another
-role, a query, a body that is not valid) is passed to the router, which answers it.
+Endpoints, rules of bodies, limits and problems are those of the application. A request that is in any way unusual (a
+key that is not in use, another role, a query, a body that is not plain) is passed on, and the application answers it.
 """
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from fastapi.exceptions import RequestValidationError
+import msgspec
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from purser.budget.errors import InvalidRequest
 from purser.gateway.access.auth import Needs
-from purser.gateway.http.bodies import MAX_BODY, read_json
+from purser.gateway.access.roles import Principal
+from purser.gateway.http.bodies import MAX_BODY
+from purser.gateway.http.middleware import JSON, observed
+from purser.gateway.http.plain_bodies import PlainBodies
 from purser.gateway.services import Services
 
-_PLAIN = {"body", "caller", "use"}
+Answer = Mapping[str, Any] | BaseModel
+"""What an endpoint returns: the fields that its response model has, or that model."""
+_GIVEN = {"body", "caller", "use"}
 """Parameters of an endpoint that can be served directly, apart from those of its path."""
-_SENT = {"type": "http.response.start", "status": 200}
+_ONCE = (b"authorization", b"content-type", b"content-length")
+_encode = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +39,8 @@ class _Direct:
     route: APIRoute
     pattern: re.Pattern[str]
     needs: Needs
-    body: type[BaseModel] | None
-    endpoint: Callable[..., Awaitable[BaseModel]]
+    bodies: PlainBodies | None
+    endpoint: Callable[..., Awaitable[Answer]]
 
     @classmethod
     def of(cls, route: APIRoute) -> "_Direct":
@@ -41,18 +48,45 @@ class _Direct:
         [needs] = [one.call for one in route.dependant.dependencies if isinstance(one.call, Needs)]
         parameters = inspect.signature(route.endpoint, eval_str=True).parameters
         path = {parameter.name for parameter in route.dependant.path_params}
-        if more := parameters.keys() - _PLAIN - path:
+        if more := parameters.keys() - _GIVEN - path:
             raise TypeError(f"{route.path} cannot be served directly: it takes {', '.join(sorted(more))}")
-        body = parameters["body"].annotation if "body" in parameters else None
-        return cls(route, route.path_regex, needs, body, route.endpoint)
+        bodies = PlainBodies(parameters["body"].annotation) if "body" in parameters else None
+        return cls(route, route.path_regex, needs, bodies, route.endpoint)
+
+    def content(self, answer: Answer) -> bytes:
+        """An answer as JSON."""
+        if isinstance(answer, BaseModel):
+            unset = self.route.response_model_exclude_unset
+            return answer.model_dump_json(by_alias=True, exclude_unset=unset).encode()
+        return _encode(answer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A request that is served directly."""
+
+    direct: _Direct
+    caller: Principal
+    values: dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Replayed:
+    """Receives the messages that have been read once more."""
+
+    receive: Receive
+    messages: list[Message] = field(default_factory=list)
+
+    async def __call__(self) -> Message:
+        return self.messages.pop(0) if self.messages else await self.receive()
 
 
 class DirectRoutes:
-    """Middleware: serves some endpoints itself and passes all other requests on."""
+    """An application in front of another one: serves some of its endpoints, and passes all other requests on."""
 
     def __init__(self, app: ASGIApp, routes: Sequence[APIRoute], services: Services) -> None:
         """Args:
-        app: the router.
+        app: the whole application.
         routes: endpoints with POST whose only parameters are `body`, `caller`, `use` and those of the path.
         services: passed to the endpoints as `use`.
         """
@@ -61,61 +95,76 @@ class DirectRoutes:
         self._served = [_Direct.of(route) for route in routes]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST" and not scope["query_string"]:
-            for direct in self._served:
-                if match := direct.pattern.fullmatch(scope["path"]):
-                    await self._serve(direct, match.groupdict(), scope, receive, send)
-                    return
-        await self._app(scope, receive, send)
-
-    async def _serve(self, direct: _Direct, values: dict[str, Any], scope: Scope, receive: Receive, send: Send) -> None:
-        caller = scope["state"]["caller"]
-        if not caller.may(direct.needs.permission):
+        if scope["type"] != "http" or scope["method"] != "POST" or scope["query_string"] or "\0" in scope["path"]:
             await self._app(scope, receive, send)
             return
-        if direct.body is not None:
-            messages = await _messages(receive)
-            body = _parsed(direct.body, messages)
-            if body is None:
-                await self._app(scope, _again(messages, receive), send)
-                return
-            values["body"] = body
-        scope["route"] = direct.route
-        view = await direct.endpoint(caller=caller, use=self._services, **values)
-        content = view.model_dump_json(by_alias=True, exclude_unset=direct.route.response_model_exclude_unset)
-        await _respond(content.encode(), send)
+        replayed = _Replayed(receive)
+        call = await self._call(scope, replayed)
+        if call is None:
+            await self._app(scope, replayed, send)
+            return
+        scope["route"] = call.direct.route
+        await observed(partial(self._answer, call), self._services.metrics, scope, receive, send)
+
+    async def _call(self, scope: Scope, body: _Replayed) -> _Call | None:
+        """What a request asks for; `None` if it is unusual. The body is read last."""
+        for direct in self._served:
+            if match := direct.pattern.fullmatch(scope["path"]):
+                break
+        else:
+            return None
+        headers = _plain_headers(scope)
+        caller = None if headers is None else await self._caller(headers)
+        if headers is None or caller is None or not caller.may(direct.needs.permission):
+            return None
+        values = match.groupdict()
+        if direct.bodies is not None:
+            if not _is_plain(headers):
+                return None
+            content = await _read(body)
+            values["body"] = None if content is None else direct.bodies.decode(content)
+            if values["body"] is None:
+                return None
+        return _Call(direct, caller, values)
+
+    async def _caller(self, headers: Mapping[bytes, bytes]) -> Principal | None:
+        scheme, _, secret = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        return await self._services.keys.leased(secret.strip()) if scheme.lower() == "bearer" else None
+
+    async def _answer(self, call: _Call, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._services.limits.request(call.caller)
+        content = call.direct.content(await call.direct.endpoint(caller=call.caller, use=self._services, **call.values))
+        headers = [(b"content-length", b"%d" % len(content)), (b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
 
 
-async def _messages(receive: Receive) -> list[Message]:
-    """Reads a body, or the news that the client has left."""
-    messages = [await receive()]
-    while messages[-1].get("more_body", False):
-        messages.append(await receive())
-    return messages
+def _plain_headers(scope: Scope) -> dict[bytes, bytes] | None:
+    """The headers that matter here; `None` if one is repeated."""
+    found: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name in _ONCE:
+            if name in found:
+                return None
+            found[name] = value
+    return found
 
 
-def _parsed(model: type[BaseModel], messages: Sequence[Message]) -> BaseModel | None:
-    """The body, or `None` if the router has to refuse it."""
-    content = b"".join(message.get("body", b"") for message in messages)
-    if not content or len(content) > MAX_BODY:
-        return None
-    try:
-        return model.model_validate(read_json(content))
-    except (ValidationError, RequestValidationError, InvalidRequest):
-        return None
+def _is_plain(headers: Mapping[bytes, bytes]) -> bool:
+    """Whether a body is JSON, and not known to be too large."""
+    media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    length = headers.get(b"content-length", b"0")
+    return media_type == JSON.encode() and length.isdigit() and int(length) <= MAX_BODY
 
 
-def _again(messages: Sequence[Message], receive: Receive) -> Receive:
-    """Receives messages that have been read once more."""
-    left = list(messages)
-
-    async def replay() -> Message:
-        return left.pop(0) if left else await receive()
-
-    return replay
-
-
-async def _respond(content: bytes, send: Send) -> None:
-    headers = [(b"content-length", str(len(content)).encode()), (b"content-type", b"application/json")]
-    await send(_SENT | {"headers": headers})
-    await send({"type": "http.response.body", "body": content})
+async def _read(body: _Replayed) -> bytes | None:
+    """A body; `None` if it is too large, or the client has left. What has been read is replayed."""
+    size, more = 0, True
+    while more:
+        message = await body.receive()
+        body.messages.append(message)
+        size += len(message.get("body", b""))
+        more = message.get("more_body", False)
+        if size > MAX_BODY or message["type"] == "http.disconnect":
+            return None
+    return b"".join(message.get("body", b"") for message in body.messages)

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, ExitStack
 from time import perf_counter
 
 import structlog
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -43,36 +43,41 @@ class Boundary:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "http":
+            await observed(self._app, self._metrics, scope, receive, send)
+        else:
             await self._app(scope, receive, send)
-            return
-        began, status, seconds = perf_counter(), 0, None
 
-        async def watch(message: Message) -> None:
-            nonlocal status, seconds
-            if message["type"] == "http.response.start":
-                status, seconds = message["status"], perf_counter() - began
-                _guard(scope, message)
-            await send(message)
 
-        try:
-            await self._app(scope, receive, watch)
-        except ClientDisconnect:
-            pass  # nobody is left to answer
-        except Exception as error:
-            if status:  # too late for another response: the server closes the connection
-                raise
-            if isinstance(error, LedgerUnavailable):
-                self._metrics.calls.ledger_unavailable("http")
-            problem = problem_of(error)
-            if problem is None:
-                _log.error("request failed", error=type(error).__name__, at=_origin(error))
-            await (problem or fault()).response()(scope, receive, watch)
-        finally:
-            route = getattr(scope.get("route"), "path", "none")
-            self._metrics.answered(scope["method"], route, status, seconds)
-            ms = round((perf_counter() - began) * 1_000)
-            _log.log(_level(status), "request", method=scope["method"], route=route, status=status, ms=ms)
+async def observed(app: ASGIApp, metrics: Metrics, scope: Scope, receive: Receive, send: Send) -> None:
+    """Passes an HTTP request to `app`, and does what `Boundary` does."""
+    began, status, seconds = perf_counter(), 0, None
+
+    async def watch(message: Message) -> None:
+        nonlocal status, seconds
+        if message["type"] == "http.response.start":
+            status, seconds = message["status"], perf_counter() - began
+            _guard(scope, message)
+        await send(message)
+
+    try:
+        await app(scope, receive, watch)
+    except ClientDisconnect:
+        pass  # nobody is left to answer
+    except Exception as error:
+        if status:  # too late for another response: the server closes the connection
+            raise
+        if isinstance(error, LedgerUnavailable):
+            metrics.calls.ledger_unavailable("http")
+        problem = problem_of(error)
+        if problem is None:
+            _log.error("request failed", error=type(error).__name__, at=_origin(error))
+        await (problem or fault()).response()(scope, receive, watch)
+    finally:
+        route = getattr(scope.get("route"), "path", "none")
+        metrics.answered(scope["method"], route, status, seconds)
+        ms = round((perf_counter() - began) * 1_000)
+        _log.log(_level(status), "request", method=scope["method"], route=route, status=status, ms=ms)
 
 
 class StreamOpening:
@@ -123,10 +128,12 @@ class RequestLimits:
 
 def _guard(scope: Scope, message: Message) -> None:
     """Adds headers that prevent caching and content sniffing."""
-    headers = MutableHeaders(scope=message)
-    headers.setdefault("X-Content-Type-Options", "nosniff")
-    if API.fullmatch(scope["path"]):
-        headers.setdefault("Cache-Control", "no-store")
+    headers = message["headers"] = list(message.get("headers", ()))
+    names = {name for name, _ in headers}
+    if b"x-content-type-options" not in names:
+        headers.append((b"x-content-type-options", b"nosniff"))
+    if b"cache-control" not in names and API.fullmatch(scope["path"]):
+        headers.append((b"cache-control", b"no-store"))
 
 
 def _limited(scope: Scope, receive: Receive, most: int, on_large: Callable[[], None]) -> Receive:

@@ -75,6 +75,8 @@ class Dispatcher:
                 task_queue=self._task_queue,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+                # A worker of this client begins at once, without a round through the queue.
+                request_eager_start=True,
                 rpc_timeout=RPC_TIMEOUT,
             )
 

@@ -72,7 +72,7 @@ async def run_gateway(
         settings: settings of this process.
         stop: ends the process when set.
         ready: called once the gateway serves.
-        shared: ledger and metrics of a worker in the same process; its metrics are served together with the gateway's.
+        shared: resources of a worker in the same process; its metrics are served together with the gateway's.
         place: this process among those of the gateway. Each does everything but keep pages, which the first one does.
 
     Raises:
@@ -82,7 +82,7 @@ async def run_gateway(
     """
     await require_schema(required(settings, "dsn"))
     temporal = shared.metrics.temporal if shared else TemporalMetrics()
-    client = await connect(settings, temporal.runtime)
+    client = shared.client if shared else await connect(settings, temporal.runtime)
     async with opened_ledger(settings, POOL_SIZE, shared) as ledger:
         dispatcher = Dispatcher(Outbox(ledger.pool), client, settings.task_queue)
         own = Metrics(shared.metrics.work.calls if shared else None)

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from temporalio.client import Client
+
 from purser.budget.postgres.connections.pools import create_pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.compose.settings import Settings
@@ -14,10 +16,11 @@ from purser.compose.telemetry.metrics import ProcessMetrics
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Metrics and ledger of one process."""
+    """Metrics, ledger and Temporal client of one process. A worker begins at once what its own client starts."""
 
     metrics: ProcessMetrics
     ledger: Ledger
+    client: Client
 
 
 @asynccontextmanager

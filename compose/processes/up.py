@@ -28,6 +28,7 @@ from purser.compose.stack.ports import choose_port
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
 from purser.compose.telemetry.metrics import ProcessMetrics
+from purser.compose.temporal import connect
 
 TEMPORAL_PORT, TEMPORAL_UI_PORT = 7233, 8233
 WATCH_EVERY_S = 1.0
@@ -142,7 +143,8 @@ async def _watch(name: str, part: EmbeddedServer) -> None:
 async def _work(settings: Settings, stop: asyncio.Event, publish: Callable[[], None]) -> None:
     polling, serving = asyncio.Event(), asyncio.Event()
     async with opened_ledger(settings, WORKER_POOL_SIZE + GATEWAY_POOL_SIZE) as ledger:
-        shared = Shared(ProcessMetrics(), ledger)
+        metrics = ProcessMetrics()
+        shared = Shared(metrics, ledger, await connect(settings, metrics.temporal.runtime))
         await run_together(
             run_worker(settings, stop, polling.set, shared),
             run_gateway(settings, stop, serving.set, shared),

@@ -59,8 +59,8 @@ async def run_worker(
         settings: settings of this process.
         stop: ends the worker when set.
         ready: called once the worker polls.
-        shared: ledger and metrics of a gateway in the same process, which serves the metrics of both; with `None` the
-            worker serves its own metrics.
+        shared: resources of a gateway in the same process, which serves the metrics of both; with `None` the worker
+            serves its own metrics.
 
     Raises:
         SchemaMismatch: the database is not migrated.
@@ -70,7 +70,7 @@ async def run_worker(
     dsn = required(settings, "dsn")
     await require_schema(dsn)
     measured = shared.metrics if shared else ProcessMetrics()
-    client = await connect(settings, measured.temporal.runtime)
+    client = shared.client if shared else await connect(settings, measured.temporal.runtime)
     async with (
         opened_ledger(settings, POOL_SIZE, shared) as ledger,
         await create_pool(dsn, size=QUICK_POOL_SIZE, lock_timeout_ms=LOCK_TIMEOUT_MS) as quick_pool,

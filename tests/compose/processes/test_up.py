@@ -14,7 +14,8 @@ import asyncpg
 import httpx
 import psutil
 import pytest
-from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle, WorkflowHistory
+from temporalio.service import RPCError
 
 from purser.compose.database import database
 from purser.compose.migrate import current, head
@@ -23,6 +24,7 @@ from purser.compose.processes.up_file import Running, command_settings
 from purser.compose.settings import Settings
 from tests.support.servers.forked import Forks
 from tests.support.servers.purser import Purser, processes_naming
+from tests.support.world import eventually
 
 pytestmark = pytest.mark.stack
 
@@ -77,6 +79,29 @@ def test_other_commands_find_the_last_up(running_up: RunningUp) -> None:
     findings = {finding["name"]: finding for finding in running_up.commands.json("doctor")["findings"]}
     assert {finding["state"] for finding in findings.values()} == {"ok"}
     assert running_up.ready["gateway"] in findings["gateway"]["detail"]
+
+
+async def test_the_worker_begins_a_task_at_once_that_the_gateway_starts(running_up: RunningUp) -> None:
+    task = {
+        "session_id": "s1",
+        "task_id": "t1",
+        "input": "x",
+        "agents": [{"id": "a", "model": "m", "instructions": "x"}],
+    }
+    headers = {"Authorization": f"Bearer {running_up.ready['admin_key']}"}
+    answer = httpx.post(f"{running_up.ready['gateway']}/v1/tasks", json=task, headers=headers)
+    assert answer.status_code == 202, answer.text
+    workflow = (await Client.connect(running_up.ready["temporal"])).get_workflow_handle(answer.json()["workflow_id"])
+    history = await eventually(lambda: history_of(workflow))
+    assert history.events[0].workflow_execution_started_event_attributes.eager_execution_accepted
+
+
+async def history_of(workflow: WorkflowHandle[Any, Any]) -> WorkflowHistory | None:
+    """Returns the history of a workflow; `None` before it starts."""
+    try:
+        return await workflow.fetch_history()
+    except RPCError:
+        return None
 
 
 @pytest.mark.parametrize("fresh", [[], ["--fresh"]], ids=["plain", "fresh"])

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Protocol, Self
 
-from purser.context.conversation.storable import storable
+from purser.context.conversation.storable import is_storable, storable
 from purser.context.errors import InvalidMessage
 
 JsonObject = Mapping[str, Any]
@@ -108,6 +108,8 @@ class Message:
     def storable(self) -> Self:
         """The message as it is stored; `context.conversation.storable` lists what is replaced."""
         texts = (self.content, self.name, self.tool_calls, self.tool_call_id)
+        if is_storable(texts):
+            return self
         content, name, tool_calls, tool_call_id = storable(texts)
         return replace(self, content=content, name=name, tool_calls=tool_calls, tool_call_id=tool_call_id)
 

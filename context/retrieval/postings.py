@@ -71,9 +71,7 @@ def index(turns: Sequence[Turn], first_place: int) -> Indexed:
     for turn in turns:
         speaker = terms(turn.name or "")
         said = speaker + terms(turn.text)
-        counted = Counter(said)
-        counted.update(map(spoken_by, set(speaker)))
-        counted.update(date_terms(turn.day))
+        counted = Counter([*said, *map(spoken_by, set(speaker)), *date_terms(turn.day)])
         of += [numbers[term] for term in counted]
         counts += counted.values()
         held.append(len(counted))

@@ -70,6 +70,13 @@ def count_message(message: Message, model: str, *, fast: bool = False) -> Count:
     return counter.result(content, overhead=PER_MESSAGE)
 
 
+def count_each(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:
+    """What `count_message` counts for each message and model, by `tokenizer_of(model).key`. Raises `InvalidMessage`."""
+    counters = {tokenizer_of(model).key: _Counter(model, fast=False) for model in models}
+    contents = map(parts_of, messages)
+    return [{key: one.parts(content) + PER_MESSAGE for key, one in counters.items()} for content in contents]
+
+
 def count_request(
     messages: Sequence[Message], tools: Sequence[Mapping[str, object]], model: str, *, fast: bool = False
 ) -> Count:

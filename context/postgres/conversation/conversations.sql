@@ -17,11 +17,13 @@ with known as (
     insert into messages
         (tenant, session_id, seq, thread, role, body, call_ids, tool_call_id, pinned, digest, tokens, origin, part,
          created_at, characters)
-    select $1, $2, place.first_seq + item.number - 1, $3, item.about ->> 'role', body.value::json,
-           array(select json_array_elements_text(item.about -> 'call_ids')), item.about ->> 'tool_call_id',
-           (item.about ->> 'pinned')::boolean, item.about ->> 'digest', (item.about -> 'tokens')::jsonb, $4, item.number,
-           coalesce((item.about ->> 'created_at')::timestamptz, now()), (item.about ->> 'characters')::integer
-    from place, json_array_elements($5) with ordinality as item (about, number)
+    select $1, $2, place.first_seq + item.number - 1, $3, item.role, body.value::json,
+           array(select json_array_elements_text(item.call_ids)), item.tool_call_id, item.pinned, item.digest, item.tokens, $4,
+           item.number, coalesce(item.created_at, now()), item.characters
+    from place, rows from (
+        json_to_recordset($5) as (role text, call_ids json, tool_call_id text, pinned boolean, digest text, tokens jsonb,
+                                  created_at timestamptz, characters integer)
+    ) with ordinality as item (role, call_ids, tool_call_id, pinned, digest, tokens, created_at, characters, number)
     join unnest($6::text[]) with ordinality as body (value, number) using (number)
     on conflict (tenant, session_id, origin, part) do nothing
     returning seq, part, digest, pinned

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from purser.context.conversation.messages import Message
-from purser.context.tokens import count_message, tokenizer_of
-from purser.context.tokens.counting import INLINE_CHARACTERS
+from purser.context.tokens import tokenizer_of
+from purser.context.tokens.counting import INLINE_CHARACTERS, count_each
 from purser.context.tokens.exact import is_loaded
 
 T = TypeVar("T")
@@ -44,8 +44,7 @@ async def in_background(work: Callable[..., T], *arguments: Any) -> T:
 
 def count_all(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:
     """Counts the tokens of each message by encoding, synchronously."""
-    bodies = [message.to_openai() for message in messages]
-    return [{encoding_of(model): count_message(body, model).tokens for model in models} for body in bodies]
+    return count_each([message.to_openai() for message in messages], models)
 
 
 def _length(message: Message) -> int:

@@ -11,7 +11,7 @@ import pytest
 
 from purser.context.tokens import Count, count_async, count_message, count_request, count_text, exact, tokenizer_of
 from purser.context.tokens.cache import CountCache
-from purser.context.tokens.counting import INLINE_CHARACTERS
+from purser.context.tokens.counting import INLINE_CHARACTERS, count_each
 
 HELLO = {"role": "user", "content": "hello world"}
 TOOL = {
@@ -45,6 +45,21 @@ def test_a_tool_call_counts_as_its_name_followed_by_its_arguments() -> None:
         "tool_calls": [{"function": {"name": "find", "arguments": '{"id": 7}'}}],
     }
     assert count_message(call, "gpt-4o").content_tokens == count_text('find{"id": 7}', "gpt-4o").tokens
+
+
+def test_several_messages_and_models_count_as_each_alone() -> None:
+    picture = [
+        {"type": "image_url", "image_url": {"url": "https://example.org/1.png"}},
+        {"type": "text", "text": "你好"},
+    ]
+    messages: list[dict[str, object]] = [
+        {"role": "user", "content": "Two words"},
+        {"role": "user", "content": picture},
+    ]
+    models = ["gpt-4o", "gpt-4", "gpt-4o-mini", "claude-sonnet-4-5"]
+    assert count_each(messages, models) == [
+        {tokenizer_of(model).key: count_message(message, model).tokens for model in models} for message in messages
+    ]
 
 
 def test_tool_definitions_count_as_compact_json_plus_a_fixed_overhead() -> None:

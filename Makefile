@@ -23,7 +23,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Names in client/requirements: the frameworks that `client/` has an adapter for, and clients of the proxy.
 ADAPTERS := google-adk langchain litellm mcp openai-agents pydantic-ai
 DOORS := $(ADAPTERS) clients
-# What `purser bench gate` compares with.
+# What `purser bench gate` and `purser bench proxy` compare with.
 PEERS := langchain litellm litellm-proxy pydantic-ai
 
 .PHONY: demo up first test proof doors peers check docs format requirements doors-requirements clean
@@ -50,7 +50,7 @@ proof: .venv/.dev
 doors: .venv/.dev $(DOORS:%=.venv-doors/%/.installed)
 	@$(BIN)/python client/tests/run.py $(DOORS)
 
-# Installs what `purser bench gate` compares with.
+# Installs what those benchmarks compare with.
 peers: $(PEERS:%=.venv-doors/%/.installed)
 
 check: .venv/.dev

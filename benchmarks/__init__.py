@@ -9,3 +9,6 @@ NAMES = (
     "tokens", "turn", "windows",
 )  # fmt: skip
 """Names of all benchmarks."""
+
+ALIASES = {"door": "proxy"}
+"""Other names of them."""

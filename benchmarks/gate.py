@@ -21,7 +21,7 @@ from purser.benchmarks.http.system import system
 from purser.benchmarks.limiters import environments
 from purser.benchmarks.limiters.litellm_proxy import litellm_proxy
 from purser.benchmarks.limiters.load import CALLERS, CALLS, TIGHT, TOKENS, Loaded, load, served
-from purser.benchmarks.limiters.purser import in_process, over_http, through_proxy
+from purser.benchmarks.limiters.purser import in_process, over_http, purser_proxy, through
 from purser.benchmarks.outcome import Outcome, Table
 from purser.benchmarks.proxy.provider import SLOW_S, run_provider
 from purser.budget.postgres.audit.audit import audit
@@ -100,7 +100,7 @@ async def _purser(provider: str, seconds: float) -> tuple[list[Row], dict[str, b
         ways = {
             "Purser in-process": in_process(pool, stack),
             HTTP: over_http(gateway, stack),
-            "Purser's proxy": through_proxy(running, gateway, stack),
+            "Purser's proxy": through(purser_proxy(running, gateway), stack),
         }
         rows = [Row(name, "", await load(make, provider, seconds)) for name, make in ways.items()]
         async with gateway.get("/v1/usage", params={"by": "day"}) as answer:
@@ -123,7 +123,8 @@ async def _peer(peer: Peer, provider: str, seconds: float) -> Row:
             found = await environments.figures(peer.environment, peer.module, provider, str(seconds))
             return Row(peer.name, version, Loaded(**found))
         async with AsyncExitStack() as stack:
-            return Row(peer.name, version, await load(await litellm_proxy(provider, stack), provider, seconds))
+            calls = through(await litellm_proxy(provider, stack), stack)
+            return Row(peer.name, version, await load(calls, provider, seconds))
     except environments.PeerFailed as failed:
         return Row(peer.name, version, None, f"failed: {failed}")
 

@@ -29,6 +29,9 @@ Covers = Callable[[PartialReply], Awaitable[bool]]
 OnChunk = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Called with each choice of a streamed reply, in the format of the OpenAI API."""
 _BYTES_PER_VECTOR = 1024 * 1024
+_IDLE_S = 3.0
+"""Seconds after which an idle connection is closed. Common servers close theirs after 5, and an attempt that starts on
+one closed meanwhile would be charged its estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +323,7 @@ class ModelProvider:
         loop = asyncio.get_running_loop()
         if self._connections is None or self._connections[0] is not loop:
             proxy = None if self._proxy is None else httpx.Proxy(self._proxy)
-            limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=_IDLE_S)
             self._connections = loop, httpx.AsyncHTTPTransport(verify=trusted(), proxy=proxy, limits=limits, retries=0)
         return self._connections[1]
 

@@ -13,9 +13,8 @@ from pathlib import Path
 import aiohttp
 
 from purser.benchmarks.limiters.environments import PeerFailed, process
-from purser.benchmarks.limiters.load import MODEL, TOKENS, Budget, Budgets, Call, budgets
-from purser.benchmarks.limiters.purser import through
-from purser.benchmarks.proxy.callers import Road, client_of
+from purser.benchmarks.limiters.load import MODEL, TOKENS, Budget, budgets
+from purser.benchmarks.proxy.callers import Road, Roads
 
 KEY = "sk-bench"
 PRICE = 1e-6
@@ -23,8 +22,8 @@ PRICE = 1e-6
 READY_WITHIN_S = 240
 
 
-async def litellm_proxy(provider: str, stack: AsyncExitStack) -> Budgets:
-    """Starts the proxy, which ends when `stack` closes.
+async def litellm_proxy(provider: str, stack: AsyncExitStack) -> Roads:
+    """Starts the proxy, which ends when `stack` closes; its budgets are models.
 
     Raises:
         PeerFailed: it was not ready in time.
@@ -38,12 +37,10 @@ async def litellm_proxy(provider: str, stack: AsyncExitStack) -> Budgets:
     assert running.stdout is not None
     stack.callback(asyncio.create_task(running.stdout.read()).cancel)
     address = f"http://127.0.0.1:{port}"
-    road = Road("LiteLLM proxy", f"{address}/v1", {"Authorization": f"Bearer {KEY}"})
-    http = await stack.enter_async_context(client_of(road))
-    await _until_ready(http, f"{address}/health/liveliness", running)
+    await _until_ready(f"{address}/health/liveliness", running)
 
-    async def make(budget: Budget) -> Call:
-        return through(http, budget.name)
+    async def make(budget: Budget) -> Road:
+        return Road("LiteLLM proxy", f"{address}/v1", {"Authorization": f"Bearer {KEY}"}, budget.name)
 
     return make
 
@@ -71,9 +68,9 @@ def _config(provider: str) -> dict[str, object]:
     }
 
 
-async def _until_ready(http: aiohttp.ClientSession, url: str, running: asyncio.subprocess.Process) -> None:
+async def _until_ready(url: str, running: asyncio.subprocess.Process) -> None:
     try:
-        async with asyncio.timeout(READY_WITHIN_S):
+        async with asyncio.timeout(READY_WITHIN_S), aiohttp.ClientSession() as http:
             while running.returncode is None:
                 try:
                     async with http.get(url) as answer:

@@ -50,9 +50,28 @@ def budgets(provider: str) -> tuple[Budget, Budget]:
     return Budget("plenty", 10**9, f"{provider}/v1"), Budget("tight", TIGHT, f"{provider}/slow/v1")
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """What callers on one budget saw."""
+@dataclass(frozen=True, kw_only=True)
+class Overload:
+    """What callers on the tight budget saw."""
+
+    answered: int
+    refused: int
+    served: int
+    """Calls that reached the provider, also those whose reply was then thrown away."""
+
+    @property
+    def overspent(self) -> int:
+        """Calls beyond the budget."""
+        return max(0, self.served - TIGHT)
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures as JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded(Overload):
+    """What callers on one budget saw, first with room and then on the tight budget."""
 
     calls_per_s: float
     """With room for every call."""
@@ -60,20 +79,6 @@ class Loaded:
     p99_ms: float
     wrong: int
     """Calls with room that were refused."""
-    answered: int
-    """On the tight budget."""
-    refused: int
-    served: int
-    """Calls that reached the provider on the tight budget, also those whose reply was then thrown away."""
-
-    @property
-    def overspent(self) -> int:
-        """Calls beyond the tight budget."""
-        return max(0, self.served - TIGHT)
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures as JSON."""
-        return asdict(self)
 
 
 async def load(make: Budgets, provider: str, seconds: float) -> Loaded:
@@ -84,22 +89,27 @@ async def load(make: Budgets, provider: str, seconds: float) -> Loaded:
         provider: its address.
         seconds: of the calls with room.
     """
-    plenty, tight = budgets(provider)
+    plenty, _ = budgets(provider)
     call = await make(plenty)
     await asyncio.gather(*(call() for _ in range(CALLERS)))
     measured = await call_in_loops(call, callers=CALLERS, seconds=seconds)
-    call = await make(tight)
-    before = await served(provider)
-    found = await call_often(call)
+    tight = await overload(make, provider)
     return Loaded(
         calls_per_s=round(measured.rate, 1),
         p50_ms=measured.p50_ms(),
         p99_ms=measured.p99_ms(),
         wrong=measured.answers[REFUSED],
-        answered=found[ANSWERED],
-        refused=found[REFUSED],
-        served=await served(provider) - before,
+        **tight.as_json(),
     )
+
+
+async def overload(make: Budgets, provider: str) -> Overload:
+    """Lets 50 callers call several times each on the tight budget."""
+    _, tight = budgets(provider)
+    call = await make(tight)
+    before = await served(provider)
+    found = await _call_often(call)
+    return Overload(answered=found[ANSWERED], refused=found[REFUSED], served=await served(provider) - before)
 
 
 async def served(provider: str) -> int:
@@ -112,7 +122,7 @@ async def served(provider: str) -> int:
     return await asyncio.to_thread(read)
 
 
-async def call_often(call: Call) -> Counter[str]:
+async def _call_often(call: Call) -> Counter[str]:
     """The answers of all callers on the tight budget, each of which makes its calls one after the other."""
 
     async def several() -> Counter[str]:

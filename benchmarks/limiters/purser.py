@@ -10,8 +10,8 @@ from typing import Any
 import aiohttp
 
 from purser.benchmarks.http.system import System
-from purser.benchmarks.limiters.load import ANSWERED, MODEL, REFUSED, TOKENS, Budget, Budgets, Call
-from purser.benchmarks.proxy.callers import Road, call_once, client_of
+from purser.benchmarks.limiters.load import ANSWERED, REFUSED, TOKENS, Budget, Budgets, Call
+from purser.benchmarks.proxy.callers import Road, Roads, call_once, client_of
 from purser.benchmarks.proxy.provider import PROMPT, REPLY
 from purser.budget.actors import Actor
 from purser.budget.gate import Amount
@@ -83,30 +83,35 @@ def over_http(gateway: aiohttp.ClientSession, clients: AsyncExitStack) -> Budget
     return make
 
 
-def through_proxy(running: System, gateway: aiohttp.ClientSession, clients: AsyncExitStack) -> Budgets:
-    """Calls the proxy instead of the provider."""
+def purser_proxy(running: System, gateway: aiohttp.ClientSession) -> Roads:
+    """Roads through Purser's proxy, which refuses at once what does not fit."""
 
-    async def make(budget: Budget) -> Call:
+    async def make(budget: Budget) -> Road:
         await _set_limit(gateway, f"session:proxy-{budget.name}", budget.calls)
         headers = {"Authorization": f"Bearer {running.key}", "Purser-Api-Base": budget.api_base}
         headers |= {"Purser-Session": f"proxy-{budget.name}", "Prefer": "wait=0"}
-        road = Road(budget.name, f"{running.url}/openai/v1", headers)
-        return through(await clients.enter_async_context(client_of(road)))
+        return Road("Purser's proxy", f"{running.url}/openai/v1", headers)
 
     return make
 
 
-def through(proxy: aiohttp.ClientSession, model: str = MODEL) -> Call:
+def through(roads: Roads, clients: AsyncExitStack) -> Budgets:
     """Calls a proxy that refuses by its status."""
 
-    async def call() -> str:
-        status = await call_once(proxy, streams=False, model=model)
-        if status in REFUSALS:
-            return REFUSED
-        _must_be_200(status)
-        return ANSWERED
+    async def make(budget: Budget) -> Call:
+        road = await roads(budget)
+        proxy = await clients.enter_async_context(client_of(road))
 
-    return call
+        async def call() -> str:
+            status = await call_once(proxy, streams=False, model=road.model)
+            if status in REFUSALS:
+                return REFUSED
+            _must_be_200(status)
+            return ANSWERED
+
+        return call
+
+    return make
 
 
 async def _set_limit(gateway: aiohttp.ClientSession, scope: str, calls: int) -> None:

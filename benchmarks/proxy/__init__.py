@@ -1,62 +1,36 @@
-"""What the proxy adds to a call: its time and its rate beside the bare provider, and what it overspends.
+"""What proxies with budgets add to a call: their time and rate beside the bare provider, and what they overspend.
 
-The provider answers at once with the same reply, so that what is measured is the way. Callers are closed loops. The
-figures are valid only if every call was answered, the budget of the last part was not exceeded, and the ledger agrees
-with what the provider served.
+The provider answers at once with the same reply, so that what is measured is the way to it: straight, through Purser's
+proxy, and through LiteLLM's, which `make peers` installs in an environment of its own. Callers are closed loops. First
+the budget has room for every call; then for a fifth of the calls, each of which takes a tenth of a second. The figures
+are valid only if every call with room was answered, Purser overspent nothing, and its ledger agrees with what the
+provider served.
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 
 from purser.benchmarks.background import background_process
-from purser.benchmarks.closed_loops import Measured
-from purser.benchmarks.http.system import System, system
-from purser.benchmarks.outcome import Outcome, Table
-from purser.benchmarks.proxy.callers import Road, call_for, call_often
-from purser.benchmarks.proxy.provider import PROMPT, REPLY, run_provider
+from purser.benchmarks.http.system import system
+from purser.benchmarks.limiters import environments
+from purser.benchmarks.limiters.litellm_proxy import litellm_proxy
+from purser.benchmarks.limiters.load import CALLERS, CALLS, TIGHT, TOKENS, budgets, overload
+from purser.benchmarks.limiters.purser import purser_proxy, through
+from purser.benchmarks.outcome import Outcome
+from purser.benchmarks.proxy.callers import Road, Roads, call_for
+from purser.benchmarks.proxy.lines import LITELLM, PURSER, Line, outcome_of
+from purser.benchmarks.proxy.provider import run_provider
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
 
 SECONDS = 5.0
-CALLERS = (1, 16, 64)
-PATIENT = {"Purser-Session": "plenty"}
-TIGHT = "tight"
-"""The session whose budget is smaller than what is asked of it."""
-LIMIT = 3_000
-TIGHT_CALLERS, TIGHT_CALLS = 50, 10
-
-
-@dataclass(frozen=True)
-class Line:
-    """Calls of as many callers, straight to the provider and through the proxy."""
-
-    callers: int
-    streams: bool
-    bare: Measured
-    through: Measured
-
-    def figures(self) -> dict[str, Any]:
-        """The figures as JSON."""
-        return {
-            "callers": self.callers,
-            "streams": self.streams,
-            "bare_p50_ms": self.bare.p50_ms(),
-            "p50_ms": self.through.p50_ms(),
-            "added_p50_ms": round(self.through.p50_ms() - self.bare.p50_ms(), 2),
-            "added_p99_ms": round(self.through.p99_ms() - self.bare.p99_ms(), 2),
-            "bare_per_s": round(self.bare.rate, 1),
-            "per_s": round(self.through.rate, 1),
-        }
-
-    @property
-    def answered(self) -> bool:
-        """Whether every call was answered with a reply."""
-        return set(self.bare.answers) == set(self.through.answers) == {200}
+AT_ONCE = (1, 16, 64)
+"""Numbers of callers."""
+ENVIRONMENT = "litellm-proxy"
 
 
 def run(data: Path | None, seconds: float = SECONDS) -> Outcome:
@@ -64,82 +38,66 @@ def run(data: Path | None, seconds: float = SECONDS) -> Outcome:
 
     Args:
         data: not used.
-        seconds: of each line, straight and through the proxy.
+        seconds: of each line, on each way.
     """
-    return asyncio.run(measure(seconds, CALLERS))
+    return asyncio.run(measure(seconds, AT_ONCE, peer=environments.installed(ENVIRONMENT)))
 
 
-async def measure(seconds: float, callers: Sequence[int]) -> Outcome:
-    """Measures lines of as many callers, streamed and not, then a budget that is too small."""
-    with background_process(run_provider) as provider:
-        port = await asyncio.to_thread(provider.recv)
-        address = f"http://127.0.0.1:{port}"
-        async with system(PURSER_ALLOWED_API_BASES=address) as running:
-            headers = {"Authorization": f"Bearer {running.key}", "Purser-Api-Base": f"{address}/v1"}
-            bare = Road("bare", f"{address}/v1")
-            proxy = Road("proxy", f"{running.url}/openai/v1", headers | PATIENT)
-            lines = [
-                Line(
-                    count,
-                    streams,
-                    await call_for(bare, callers=count, streams=streams, seconds=seconds),
-                    await call_for(proxy, callers=count, streams=streams, seconds=seconds),
-                )
-                for streams in (False, True)
-                for count in callers
-            ]
-            return await _outcome(lines, running, headers, address, seconds)
+async def measure(seconds: float, callers: Sequence[int], *, peer: bool) -> Outcome:
+    """Measures lines of as many callers, streamed and not, then a budget that is too small.
 
-
-async def _outcome(
-    lines: Sequence[Line], running: System, headers: dict[str, str], address: str, seconds: float
-) -> Outcome:
-    spending = await _spend_tight(running, headers, address)
-    async with await create_pool(running.dsn, size=1) as pool:
-        agrees = (await audit(pool)).ok
+    Args:
+        seconds: of each line, on each way.
+        callers: numbers of them.
+        peer: whether LiteLLM's proxy is measured too.
+    """
+    async with AsyncExitStack() as stack:
+        connection = stack.enter_context(background_process(run_provider))
+        provider = f"http://127.0.0.1:{await asyncio.to_thread(connection.recv)}"
+        running = await stack.enter_async_context(system(PURSER_ALLOWED_API_BASES=provider))
+        authorization = {"Authorization": f"Bearer {running.key}"}
+        gateway = await stack.enter_async_context(aiohttp.ClientSession(running.url, headers=authorization))
+        ways = {PURSER: purser_proxy(running, gateway)}
+        if peer:
+            ways[LITELLM] = await litellm_proxy(provider, stack)
+        lines = await _lines(ways, provider, seconds, callers)
+        tight = {name: await overload(through(roads, stack), provider) for name, roads in ways.items()}
+        async with gateway.get("/v1/budgets/session:proxy-tight") as answer:
+            charged = (await answer.json())["tokens"]["spent"]
+        async with await create_pool(running.dsn, size=1) as pool:
+            agrees = (await audit(pool)).ok
+    ours = tight[PURSER]
     gate = {
-        "every call was answered": all(line.answered for line in lines),
-        "nothing is overspent": spending["overspent_tokens"] == 0 and spending["refused"] > 0,
-        "the ledger charged what was served": spending["charged_tokens"] == spending["served_tokens"],
+        "every call with room was answered": all(line.answered for line in lines),
+        "Purser overspends nothing": ours.overspent == 0 < ours.refused,
+        "the ledger charged what was served": charged == ours.served * TOKENS,
         "the ledger agrees with itself": agrees,
     }
-    found = [line.figures() for line in lines]
-    columns = ("callers", "streams", "bare p50 ms", "p50 ms", "added p50 ms", "added p99 ms", "bare calls/s", "calls/s")
-    return Outcome(
-        gate_passed=all(gate.values()),
-        results={"lines": found, "tight_budget": spending, "gate": gate},
-        settings={"seconds": seconds, "limit_tokens": LIMIT, "tokens_per_call": PROMPT + REPLY},
-        tables=[
-            Table("calls through the proxy", columns, [tuple(line.values()) for line in found]),
-            Table("a budget that is too small", tuple(spending), [tuple(spending.values())]),
-            Table("gate", ("what", "holds"), [(name, "yes" if holds else "no") for name, holds in gate.items()]),
-        ],
-    )
-
-
-async def _spend_tight(running: System, headers: dict[str, str], address: str) -> dict[str, int]:
-    """Many callers on one session that may spend less than they ask for."""
-    async with aiohttp.ClientSession(headers=headers) as http:
-        budget = f"{running.url}/v1/budgets/session:{TIGHT}"
-        async with http.put(budget, json={"limit_tokens": LIMIT, "mode": "hard"}) as answer:
-            answer.raise_for_status()
-        before = await _served(http, address)
-        road = Road("tight", f"{running.url}/openai/v1", headers | {"Purser-Session": TIGHT, "Prefer": "wait=0"})
-        statuses = await call_often(road, callers=TIGHT_CALLERS, calls=TIGHT_CALLS)
-        served = (await _served(http, address) - before) * (PROMPT + REPLY)
-        async with http.get(budget) as answer:
-            charged = (await answer.json())["tokens"]["spent"]
-    return {
-        "calls": statuses.total(),
-        "answered": statuses[200],
-        "refused": statuses[402] + statuses[429],
-        "limit_tokens": LIMIT,
-        "served_tokens": served,
-        "charged_tokens": charged,
-        "overspent_tokens": max(0, served - LIMIT),
+    version = environments.version(ENVIRONMENT, "litellm") if peer else None
+    settings = {
+        "seconds": seconds,
+        "tokens_per_call": TOKENS,
+        "tight_calls": CALLERS * CALLS,
+        "tight_fits": TIGHT,
+        "litellm": version or "not installed: make peers",
     }
+    return outcome_of(lines, tight, gate, settings)
 
 
-async def _served(http: aiohttp.ClientSession, address: str) -> int:
-    async with http.get(f"{address}/served") as answer:
-        return int((await answer.json())["calls"])
+async def _lines(ways: Mapping[str, Roads], provider: str, seconds: float, callers: Sequence[int]) -> list[Line]:
+    plenty, _ = budgets(provider)
+    bare = Road("straight", plenty.api_base)
+    roads = {name: await make(plenty) for name, make in ways.items()}
+    return [
+        Line(
+            count,
+            streams,
+            await call_for(bare, callers=count, streams=streams, seconds=seconds),
+            {
+                name: await call_for(road, callers=count, streams=streams, seconds=seconds)
+                for name, road in roads.items()
+            },
+        )
+        for streams in (False, True)
+        for count in callers
+    ]

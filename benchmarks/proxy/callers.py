@@ -1,13 +1,13 @@
 """Callers of chat completions."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 import aiohttp
 
 from purser.benchmarks.closed_loops import Measured, call_in_loops
+from purser.benchmarks.limiters.load import MODEL, Budget
 
 CAP = 50
 """Most output tokens of every call."""
@@ -23,26 +23,28 @@ class Road:
     name: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    model: str = MODEL
+
+
+Roads = Callable[[Budget], Awaitable[Road]]
+"""Makes a budget, and returns the road under it."""
 
 
 async def call_for(road: Road, *, callers: int, streams: bool, seconds: float) -> Measured:
     """Calls for some seconds, after a warm-up."""
     async with client_of(road) as http:
-        await asyncio.gather(*(call_once(http, streams) for _ in range(callers) for _ in range(WARM_UP)))
-        return await call_in_loops(lambda: call_once(http, streams), callers=callers, seconds=seconds)
+
+        async def call() -> int | str:
+            try:
+                return await call_once(http, streams, road.model)
+            except aiohttp.ClientError as error:
+                return type(error).__name__
+
+        await asyncio.gather(*(call() for _ in range(callers) for _ in range(WARM_UP)))
+        return await call_in_loops(call, callers=callers, seconds=seconds)
 
 
-async def call_often(road: Road, *, callers: int, calls: int) -> Counter[int]:
-    """Statuses of a number of calls of each of some callers, all at once."""
-
-    async def several() -> Counter[int]:
-        return Counter([await call_once(http, streams=False) for _ in range(calls)])
-
-    async with client_of(road) as http:
-        return sum(await asyncio.gather(*(several() for _ in range(callers))), Counter())
-
-
-async def call_once(http: aiohttp.ClientSession, streams: bool, model: str = "gpt-4o") -> int:
+async def call_once(http: aiohttp.ClientSession, streams: bool, model: str = MODEL) -> int:
     """The status of one call."""
     body = {"model": model, "messages": [{"role": "user", "content": "hello"}], "max_tokens": CAP, "stream": streams}
     async with http.post("chat/completions", json=body) as answer:

@@ -14,6 +14,8 @@ from starlette.types import Receive, Scope, Send
 PROMPT, REPLY = 10, 20
 """Tokens of every call."""
 CHUNKS = 10
+KEEP_ALIVE_S = 75
+"""How long an idle connection stays, as at large providers: the server's own default is shorter than a line."""
 SLOW_S = 0.1
 """Duration of a call below `/slow`."""
 _USAGE = {"prompt_tokens": PROMPT, "completion_tokens": REPLY, "total_tokens": PROMPT + REPLY}
@@ -27,7 +29,10 @@ def run_provider(connection: "Connection[Any, Any]") -> None:
 
 
 async def _serve(connection: "Connection[Any, Any]") -> None:
-    server = uvicorn.Server(uvicorn.Config(_Provider(), port=0, log_level="error", access_log=False, lifespan="off"))
+    config = uvicorn.Config(
+        _Provider(), port=0, log_level="error", access_log=False, lifespan="off", timeout_keep_alive=KEEP_ALIVE_S
+    )
+    server = uvicorn.Server(config)
     serving = asyncio.create_task(server.serve())
     while not server.started:  # noqa: ASYNC110
         await asyncio.sleep(0.01)

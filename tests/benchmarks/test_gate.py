@@ -7,8 +7,8 @@ import pytest
 from purser.benchmarks.gate import HTTP, LITELLM, Peer, Row, measure, outcome_of
 from purser.benchmarks.limiters.load import TIGHT, Loaded
 
-QUICK = Loaded(100.0, 1.0, 2.0, wrong=0, answered=TIGHT, refused=400, served=TIGHT)
-SLOW = Loaded(40.0, 1.0, 2.0, wrong=0, answered=130, refused=370, served=150)
+QUICK = Loaded(calls_per_s=100.0, p50_ms=1.0, p99_ms=2.0, wrong=0, answered=TIGHT, refused=400, served=TIGHT)
+SLOW = Loaded(calls_per_s=40.0, p50_ms=1.0, p99_ms=2.0, wrong=0, answered=130, refused=370, served=150)
 
 
 def test_rates_are_compared_and_a_peer_that_overspends_fails_nothing() -> None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from purser.benchmarks import NAMES
+from purser.benchmarks import ALIASES, NAMES
 from purser.compose.cli.output import FAILURE, JsonOption, out, print_json
 from purser.compose.cli.tables import print_table, table
 
 if TYPE_CHECKING:
     from purser.benchmarks.outcome import Cell, Outcome, Table
 
-Name = StrEnum("Name", {name: name for name in NAMES})  # type: ignore[misc] # known when it runs
+Name = StrEnum("Name", {name: name for name in (*NAMES, *ALIASES)})  # type: ignore[misc] # known when it runs
 NameArgument = Annotated[Name, typer.Argument(metavar="NAME", help=f"One of {', '.join(NAMES)}.")]
 BenchDataOption = Annotated[
     Path | None,
@@ -57,7 +57,7 @@ def bench(
     from purser.compose.settings.load import load_settings
 
     folder = load_settings(bench_data=data).bench_data
-    run = import_module(f"purser.benchmarks.{name}").run
+    run = import_module(f"purser.benchmarks.{ALIASES.get(name, name)}").run
     options = {"seconds": seconds, "streams": streams, "model": model}
     given = {option: value for option, value in options.items() if value is not None}
     for option in given.keys() - signature(run).parameters.keys():

@@ -21,6 +21,7 @@ PurserError
 │   ├── ApprovalNeeded      a person has to approve it first
 │   └── BudgetBusy          open calls of others hold what is left
 ├── CallEnded           the call of this key has ended before: use another key
+├── CannotHold          an adapter cannot hold a call of this kind
 ├── NotStarted          a call is settled that was not started
 └── UnknownUsage        a reply has no usage that could be settled
 """
@@ -160,6 +161,10 @@ class BudgetBusy(NotAdmitted):
 
 class CallEnded(PurserError):
     """The call of this key has ended before."""
+
+
+class CannotHold(PurserError):
+    """An adapter cannot hold a call of this kind."""
 
 
 class NotStarted(PurserError):

@@ -15,6 +15,7 @@ def test_the_exported_names_are_these() -> None:
         "BudgetRefused",
         "Call",
         "CallEnded",
+        "CannotHold",
         "Conflict",
         "Event",
         "Forbidden",

@@ -1,4 +1,4 @@
-"""Errors that LiteLLM hands to the caller instead of trying again."""
+"""Errors that LiteLLM hands to the caller, instead of trying again or going on."""
 
 from functools import cache
 from typing import Any
@@ -15,6 +15,13 @@ class _Final(ImportError):
     def __reduce__(self) -> Any:
         kind: Any = type(self).__bases__[1]
         return kind, kind.__reduce__(self)[1]
+
+
+class UnheldCall(BaseException):
+    """A call before which LiteLLM awaits nobody, and which was therefore not sent.
+
+    Not an `Exception`: LiteLLM logs those of the callback that it has then, and sends all the same.
+    """
 
 
 def final(error: PurserError) -> PurserError:

@@ -3,8 +3,9 @@
 import logging
 import weakref
 from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
+import litellm
 from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.utils import CallTypes
 
@@ -12,17 +13,20 @@ from purser_client.calls.async_call import AsyncCall
 from purser_client.calls.course import NOTHING
 from purser_client.calls.options import CallOptions, asked
 from purser_client.client import AsyncPurser
-from purser_client.errors import PurserError
-from purser_client.litellm.final import final
-from purser_client.litellm.request import held, limit_of, messages_of, model_of, tools_of
+from purser_client.errors import CannotHold, PurserError
+from purser_client.litellm.final import UnheldCall, final
+from purser_client.litellm.request import HELD, held, limit_of, messages_of, model_of, tools_of
 
 _KEY = "purser_key"
+_UNHELD = "LiteLLM asks nobody before %s of %s: no hold covers it"
 
 log = logging.getLogger("purser_client")
 
 
 class PurserLogger(CustomLogger):
-    """Holds before `acompletion` and settles after it, also where a Router calls it. The last of `litellm.callbacks`.
+    """Holds before `acompletion` and `aembedding`, and settles after them, also where a Router calls them.
+
+    Calls of other kinds are refused. Put it last in `litellm.callbacks`.
 
     LiteLLM calls nobody when its caller is cancelled or leaves a stream. The lease ends such a call, and charges its
     estimate. It is not renewed, because nobody says when to stop: a call that outlasts it is charged its estimate until
@@ -32,26 +36,32 @@ class PurserLogger(CustomLogger):
     _open: ClassVar[dict[str, AsyncCall]] = {}
     """By key. Of a class only the first callback that LiteLLM has seen gets events, also of calls that others hold."""
 
-    def __init__(self, purser: AsyncPurser, /, **options: Unpack[CallOptions]) -> None:
+    def __init__(
+        self, purser: AsyncPurser, /, *, unheld: Literal["refuse", "pass"] = "refuse", **options: Unpack[CallOptions]
+    ) -> None:
         """Makes a callback.
 
         Args:
             purser: The client of the gateway, open as long as LiteLLM is called, in the same event loop.
+            unheld: What becomes of calls that cannot be held; those that pass are in the log.
             options: How calls are held, see `CallOptions`.
         """
         super().__init__()
         self._purser = purser
+        self._refuses = unheld == "refuse"
         self._options = options
 
     async def async_pre_call_deployment_hook(
         self, kwargs: dict[str, Any], call_type: CallTypes | None
     ) -> dict[str, Any] | None:
         """Holds. Raises `NotAdmitted`, or what else kept the gate from answering, before anything is sent."""
-        if call_type is not CallTypes.acompletion:
+        if call_type not in HELD:
+            if self._refuses and _KEY not in _details(kwargs):
+                raise final(_cannot_hold(getattr(call_type, "value", call_type), model_of(kwargs)))
             return None
         try:
             call = self._purser.call(
-                **asked(self._options, limit_of(kwargs)),
+                **asked(self._options, limit_of(kwargs, call_type)),
                 model=model_of(kwargs),
                 messages=messages_of(kwargs),
                 tools=tools_of(kwargs),
@@ -63,7 +73,7 @@ class PurserLogger(CustomLogger):
         request.model_call_details[_KEY] = call.key
         self._open[call.key] = call
         weakref.finalize(request, self._open.pop, call.key, None).atexit = False
-        return held(kwargs, max_tokens)
+        return held(kwargs, call_type, max_tokens)
 
     async def async_post_call_success_deployment_hook(
         self, request_data: dict[str, Any], response: Any, call_type: CallTypes | None
@@ -108,13 +118,26 @@ class PurserLogger(CustomLogger):
             await call.end(kwargs.get("exception"))
 
     def log_pre_api_call(self, model: Any, messages: Any, kwargs: dict[str, Any]) -> None:
-        """Says which requests pass the gate without being asked for."""
-        if _KEY not in kwargs:
-            log.warning("LiteLLM asks nobody before %s of %s: no hold covers it", kwargs.get("call_type"), model)
+        """Stops a request that is not held, or says that it passes.
+
+        Raises:
+            UnheldCall: nothing is sent.
+        """
+        if _KEY in kwargs:
+            return
+        kind = kwargs.get("call_type")
+        if any(isinstance(one, PurserLogger) and one._refuses for one in litellm.callbacks):
+            raise UnheldCall(str(_cannot_hold(kind, model)))
+        log.warning(_UNHELD, kind, model)
 
     def _ended(self, details: Mapping[str, Any]) -> AsyncCall | None:
         """The call of a request, the first time that LiteLLM says how it ended."""
         return self._open.pop(details.get(_KEY, ""), None)
+
+
+def _cannot_hold(kind: Any, model: Any) -> CannotHold:
+    remedy = "await acompletion or aembedding, call the proxy, or let it pass with PurserLogger(unheld='pass')"
+    return CannotHold(f"{_UNHELD % (kind, model)}; {remedy}")
 
 
 def _details(request: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -4,7 +4,8 @@ import asyncio
 import gc
 import logging
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any
 
 import litellm
@@ -14,10 +15,11 @@ from litellm.types.caching import LiteLLMCacheType
 from roads import HELLO
 from table import ARRIVED, OUTPUT, PROMPT
 
-from purser_client import BudgetRefused
-from purser_client.litellm import PurserLogger
+from purser_client import BudgetRefused, CannotHold
+from purser_client.litellm import PurserLogger, UnheldCall
 
 SAID = [{"role": "user", "content": HELLO}]
+EMBEDDER = "openai/text-embedding-3-small"
 
 
 @pytest.fixture
@@ -155,16 +157,68 @@ async def test_an_answer_from_the_cache_costs_nothing(door: Door, road_of: Calla
     await door.is_charged(served["charged_tokens"])
 
 
-async def test_calls_before_which_litellm_asks_nobody_are_not_held_and_the_log_says_so(
-    door: Door, road_of: Callable[..., Any], caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("texts", [HELLO, [HELLO, HELLO]])
+async def test_an_embedding_is_charged_what_the_provider_reports(
+    door: Door, road_of: Callable[..., Any], texts: str | list[str]
+) -> None:
+    road_of()
+    await door.limit(100)
+    await litellm.aembedding(EMBEDDER, texts, api_base=door.api_base, api_key="none")
+    [served] = await door.served()
+    assert door.asks == 1
+    await door.is_charged(served["charged_tokens"])
+
+
+async def test_an_embedding_is_refused_and_no_hidden_repetition_is_under_its_hold(
+    door: Door, road_of: Callable[..., Any]
+) -> None:
+    road_of()
+    await door.script(faults=[{"kind": "server_error", "times": 3}])
+    with pytest.raises(litellm.InternalServerError):
+        await litellm.aembedding(EMBEDDER, HELLO, api_base=door.api_base, api_key="none", max_retries=2)
+    assert len(await door.served()) == 1
+    await door.is_charged(PROMPT + 1)
+    await door.limit(0)
+    with pytest.raises(BudgetRefused):
+        await litellm.aembedding(EMBEDDER, HELLO, api_base=door.api_base, api_key="none")
+    assert len(await door.served()) == 1
+
+
+UNHELD: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
+    "text_completion": lambda params: litellm.atext_completion(prompt=HELLO, **params),
+    "responses": lambda params: litellm.aresponses(input=HELLO, **params),
+    "image_generation": lambda params: litellm.aimage_generation(prompt=HELLO, **params),
+    "transcription": lambda params: litellm.atranscription(file=("a.wav", b"a"), **params),
+}
+
+
+@pytest.mark.parametrize("kind", UNHELD)
+async def test_calls_of_other_kinds_are_refused_before_anything_is_sent(
+    door: Door, road_of: Callable[..., Any], kind: str
 ) -> None:
     params = road_of().params
+    with pytest.raises(CannotHold, match=f"LiteLLM asks nobody before a{kind} of "):
+        await UNHELD[kind]({name: params[name] for name in ("model", "api_base", "api_key")})
+    assert (door.asks, await door.served()) == (0, [])
+
+
+async def test_calls_before_which_litellm_awaits_nobody_are_not_sent(door: Door, road_of: Callable[..., Any]) -> None:
+    road = road_of(retries=2)
+    call = partial(litellm.completion, messages=SAID, num_retries=2, **road.params)
+    for unheld in (call, partial(road.router.completion, "greeter", SAID)):
+        with pytest.raises(UnheldCall, match="LiteLLM asks nobody before completion of gpt-4o"):
+            await asyncio.to_thread(unheld)
+    assert (door.asks, await door.served()) == (0, [])
+
+
+async def test_where_they_may_pass_the_log_says_so(
+    door: Door, road_of: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    params = road_of(unheld="pass").params
     with caplog.at_level(logging.WARNING, "purser_client"):
         await asyncio.to_thread(litellm.completion, messages=SAID, **params)
-        await litellm.aembedding("openai/text-embedding-3-small", [HELLO], api_base=door.api_base, api_key="none")
         await litellm.acompletion(messages=SAID, **params)
     assert {one.getMessage() for one in caplog.records if one.name == "purser_client"} == {
         "LiteLLM asks nobody before completion of gpt-4o: no hold covers it",
-        "LiteLLM asks nobody before aembedding of text-embedding-3-small: no hold covers it",
     }
     assert door.asks == 1

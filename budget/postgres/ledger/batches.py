@@ -8,7 +8,7 @@ from typing import TypeAlias
 import asyncpg
 from pydantic_core import to_json
 
-from purser.budget.gate import Amount, ScopeView, gate_answer, smallest
+from purser.budget.gate import NOTHING, Amount, ScopeView, gate_answer, smallest
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState, Report, Settlement
 from purser.budget.policies.fields import BackpressureStep
 from purser.budget.postgres.connections.pools import Json, Pool, connected, retrying
@@ -51,20 +51,20 @@ class _Before:
             self._views[row["grp"]] = views
             self._held |= {balance: view.held for balance, view in views}
 
-    def take(self, group: int, ask: Amount) -> list[ScopeView]:
-        """What the next ask sees: what the group's scopes held before the batch and the asks before this one hold."""
+    def take(self, group: int, holds: Amount) -> list[ScopeView]:
+        """What the next ask sees, which then holds this amount."""
         views = []
         for balance, view in self._views[group]:
             held = self._held[balance]
             views.append(view.with_held(held))
-            self._held[balance] = held + ask
+            self._held[balance] = held + holds
         return views
 
 
 async def hold_together(
     pool: Pool, settings: LedgerSettings, now: datetime | None, asks: Sequence[Ask]
 ) -> list[HoldAnswer | None]:
-    """Makes the holds of one tenant that are plain; None for each that the gate has to judge alone."""
+    """Answers the asks of one tenant that are plain or cannot fit; None for each that the gate has to judge alone."""
     requests = [ask.request for ask in asks]
     lease = timedelta(seconds=settings.lease_s)
     leasts = [smallest(request.ask, request.least) for request in requests]
@@ -97,16 +97,16 @@ async def hold_together(
         if row["place"] is None:
             continue
         place = row["place"] - 1
-        request = requests[place]
-        seen = before.take(numbers[place], request.ask)
+        request, held = requests[place], row["hold_id"] is not None
+        seen = before.take(numbers[place], request.ask if held else NOTHING)
         gate = gate_answer(seen, request.ask, request.least, patient=request.patient, priced=request.priced)
         answers[place] = HoldAnswer(
             gate,
-            str(row["hold_id"]),
-            HoldState.HELD,
+            str(row["hold_id"]) if held else None,
+            HoldState.HELD if held else HoldState.NONE,
             request.ask,
             row["expires_at"],
-            attempt=1 if request.start else None,
+            attempt=1 if held and request.start else None,
         )
     await count_shadow(pool, asks[0].tenant, [answer for answer in answers if answer is not None], now)
     return answers

@@ -37,11 +37,11 @@ create function ledger_policy_versions(p_tenant text, p_scopes bigint[], p_tasks
         offset 0) v
 $$;
 
--- What a batch may hold on each of these scopes, whose balances are locked: null, without limit. On a scope that is `shut`
--- each ask goes through the gate alone.
+-- What a batch may hold on each of these scopes, whose balances are locked: null, without limit. `later_…` is the room once
+-- all open holds have ended. On a scope that is `shut` each ask goes through the gate alone.
 create function ledger_batch_rooms(p_tenant text, p_scopes bigint[], p_windows timestamptz[], p_policies jsonb[], p_lapse interval, p_now timestamptz)
 returns table (pos bigint, scope_id bigint, window_start timestamptz, shut boolean, frozen boolean, needs_price boolean,
-               room_tokens bigint, room_nano bigint)
+               room_tokens bigint, room_nano bigint, later_tokens bigint, later_nano bigint)
 language sql stable as $$
     select f.pos, f.scope_id, f.start,
            (f.policy ->> 'frozen')::boolean or ledger_due(b, p_now) is true
@@ -50,15 +50,16 @@ language sql stable as $$
                                      and w.last_asked > p_now - p_lapse and w.asks >= 2)),
            (f.policy ->> 'frozen')::boolean,
            l.nano is not null and not f.policy ? 'shadow',
-           case when l.bounded then l.tokens + b.granted_tokens - b.spent_tokens - b.held_tokens
-                                    - coalesce((f.policy -> 'reserve' ->> 0)::bigint, 0) end,
-           case when l.bounded then l.nano + b.granted_nano - b.spent_nano - b.held_nano
-                                    - coalesce((f.policy -> 'reserve' ->> 1)::bigint, 0) end
+           r.tokens - b.held_tokens, r.nano - b.held_nano, r.tokens, r.nano
     from unnest(p_scopes, p_windows, p_policies) with ordinality f (scope_id, start, policy, pos)
     cross join lateral (select * from balances t
                         where t.tenant = p_tenant and t.scope_id = f.scope_id and t.window_start = f.start offset 0) b
     cross join lateral (select f.policy ->> 'mode' <> 'soft' as bounded, (f.policy -> 'limit' ->> 0)::bigint as tokens,
                                (f.policy -> 'limit' ->> 1)::bigint as nano offset 0) l
+    cross join lateral (
+        select case when l.bounded then l.tokens + b.granted_tokens - b.spent_tokens - coalesce((f.policy -> 'reserve' ->> 0)::bigint, 0) end as tokens,
+               case when l.bounded then l.nano + b.granted_nano - b.spent_nano - coalesce((f.policy -> 'reserve' ->> 1)::bigint, 0) end as nano
+        offset 0) r
 $$;
 
 -- Creates the scopes that asks of these groups lack, and returns the groups concerned. An ask under a used key needs none.
@@ -129,8 +130,10 @@ end $$;
 -- Holds those asks of one tenant that are plain: under a new key, and fitting in full even if each ask before it got all
 -- that it can get. So who comes first in a batch is never passed by who comes later. Asks with the same path, labels and
 -- task form a group: p_groups has the number of each ask's group, whose scopes and labels, separated by blanks, are in
--- p_paths and p_labels. The money of an ask is null if its price is unknown. Returns for each plain ask its place in the
--- batch, and for each group the gate's views of its scopes before the batch, in the order of scope_ids.
+-- p_paths and p_labels. The money of an ask is null if its price is unknown.
+-- An ask under a new key whose minimum would not fit even if all open holds had ended is answered too: its key is bound,
+-- and nothing is held. Returns for each ask that is answered its place in the batch, and for each group the gate's views of
+-- its scopes before the batch, in the order of scope_ids.
 create function ledger_hold_many(p_tenant text, p_paths text[], p_labels text[], p_tasks text[],
                                  p_keys text[], p_digests bytea[], p_groups bigint[], p_models text[],
                                  p_tokens bigint[], p_nanos bigint[], p_leases interval[], p_lapse interval, p_defaults jsonb, p_now timestamptz,
@@ -157,7 +160,10 @@ declare
     v_ids bigint[];
     v_held bigint[];                                  -- the hold of each ask; null for one that is not plain
     v_plain bigint[];                                 -- the asks that are plain
+    v_short bigint[];                                 -- the asks that cannot fit, whatever ends
+    v_asked bigint[] := '{}';                         -- the groups of these
     v_undone boolean;                                 -- whether a scope was created for an ask that needs a price
+    v_seen jsonb;                                     -- the gate's views by group
     v_zeros bigint[];
 begin
     loop
@@ -218,7 +224,7 @@ begin
         where r.shut or (d.unpriced and r.needs_price) or d.tokens > r.room_tokens or (d.nano > 0 and d.nano > r.room_nano))
     then
         with asks as (
-            select a.*, r.scope_id, r.window_start, r.room_tokens, r.room_nano, r.shut, r.needs_price, r.frozen
+            select a.*, r.scope_id, r.window_start, r.room_tokens, r.room_nano, r.later_tokens, r.later_nano, r.shut, r.needs_price, r.frozen
             from unnest(v_held, p_tokens, v_nanos, p_leasts, p_least_nanos, p_nanos, p_groups) with ordinality
                  a (hold_id, tokens, nano, least, least_nano, price, grp, ord)
             join unnest(f_grp) with ordinality f (grp, pos) on f.grp = a.grp
@@ -234,42 +240,59 @@ begin
                    sum(case when h.hopeless then 0 else h.nano end) over w as sum_nano
             from hopes h window w as (partition by h.scope_id, h.window_start order by h.ord)
         )
-        select array_agg(x.ord order by x.ord) filter (where x.plain), bool_or(x.unpriced and x.grp = any (v_made))
-        into v_plain, v_undone
+        select array_agg(x.ord order by x.ord) filter (where x.plain), coalesce(array_agg(x.ord) filter (where x.short), '{}'),
+               bool_or(x.unpriced and x.grp = any (v_made))
+        into v_plain, v_short, v_undone
         from (select r.ord, r.grp, bool_or(r.price is null and r.needs_price) as unpriced,
+                     bool_and(r.hold_id is not null and not r.shut and not (r.price is null and r.needs_price))
+                         and bool_or(r.least > r.later_tokens or (r.least_nano > 0 and r.least_nano > r.later_nano)) as short,
                      bool_and(r.hold_id is not null and not r.hopeless and not r.shut and not (r.price is null and r.needs_price)
                               and (r.sum_tokens > r.room_tokens) is not true and (r.nano > 0 and r.sum_nano > r.room_nano) is not true) as plain
               from running r group by r.ord, r.grp) x;
         -- Nothing of an ask that needs a price is written, not even the names of its scopes.
-        if v_plain is null or v_undone then
+        if (v_plain is null and v_short = '{}') or v_undone then
             raise exception using errcode = 'PB001', message = 'no plain ask';
         end if;
+        v_plain := coalesce(v_plain, '{}');
         delete from holds h using unnest(v_held) with ordinality x (hold_id, ord)
         where h.tenant = p_tenant and h.hold_id = any (v_held) and h.hold_id = x.hold_id and x.ord <> all (v_plain);
-        select array_agg(a.ord order by a.ord), array_agg(a.hold_id order by a.ord), array_agg(a.tokens order by a.ord),
-               array_agg(a.nano order by a.ord), array_agg(a.grp order by a.ord), array_agg(a.lease order by a.ord)
+        insert into holds (tenant, hold_id, key, digest, state, created_at) overriding system value
+        select p_tenant, v_held[x.ord], p_keys[x.ord], p_digests[x.ord], 'none', v_now from unnest(v_short) x (ord) order by p_keys[x.ord];
+        v_asked := array(select distinct p_groups[x.ord] from unnest(v_short) x (ord));
+        select coalesce(array_agg(a.ord order by a.ord), '{}'), coalesce(array_agg(a.hold_id order by a.ord), '{}'),
+               array_agg(a.tokens order by a.ord), array_agg(a.nano order by a.ord),
+               coalesce(array_agg(a.grp order by a.ord), '{}'), array_agg(a.lease order by a.ord)
         into v_places, v_held, p_tokens, v_nanos, p_groups, p_leases
         from unnest(v_held, p_tokens, v_nanos, p_groups, p_leases) with ordinality a (hold_id, tokens, nano, grp, lease, ord)
         where a.ord = any (v_plain);
     end if;
 
+    select jsonb_object_agg(g.grp, g.views) into v_seen from (
+        select f.grp, jsonb_agg(f.policy || jsonb_build_object(
+                   'spent', jsonb_build_array(b.spent_tokens, b.spent_nano), 'held', jsonb_build_array(b.held_tokens, b.held_nano),
+                   'granted', jsonb_build_array(b.granted_tokens, b.granted_nano),
+                   'window_start', calendar_start(b.window_start), 'queued', false) order by f.pos) as views
+        from unnest(f_grp, f_scope, f_start, f_policy) with ordinality f (grp, scope_id, start, policy, pos)
+        cross join lateral (select * from balances t
+                            where t.tenant = p_tenant and t.scope_id = f.scope_id and t.window_start = f.start offset 0) b
+        where f.grp = any (p_groups || v_asked) group by f.grp) g;
+    if v_held <> '{}' then
+        v_zeros := array_fill(0, array[cardinality(v_held)]);
+        perform ledger_post_many(p_tenant, array_fill('hold'::text, array[cardinality(v_held)]), v_held, null, p_groups,
+                                 v_zeros, v_zeros, p_tokens, v_nanos, v_zeros, v_zeros, f_grp, f_scope, f_start, f_limit, f_nano, f_mode, v_now);
+        perform ledger_warn(p_tenant, array_agg(f.scope_id), array_agg(f.start), array_agg(f.policy), v_now)
+        from unnest(f_grp, f_scope, f_start, f_policy) f (grp, scope_id, start, policy) where f.grp = any (p_groups);
+    end if;
+    -- Only now: what is returned stays returned, even if all that was written is undone below.
     return query select null::bigint, a.place, a.hold_id, v_now + a.lease, null::bigint[], null::timestamptz[], null::jsonb
-                 from unnest(v_places, v_held, p_leases) a (place, hold_id, lease);
-    return query
-    select f.grp, null::bigint, null::bigint, null::timestamptz, array_agg(f.scope_id order by f.pos), array_agg(f.start order by f.pos),
-           jsonb_agg(f.policy || jsonb_build_object(
-               'spent', jsonb_build_array(b.spent_tokens, b.spent_nano), 'held', jsonb_build_array(b.held_tokens, b.held_nano),
-               'granted', jsonb_build_array(b.granted_tokens, b.granted_nano),
-               'window_start', calendar_start(b.window_start), 'queued', false) order by f.pos)
-    from unnest(f_grp, f_scope, f_start, f_policy) with ordinality f (grp, scope_id, start, policy, pos)
-    cross join lateral (select * from balances t
-                        where t.tenant = p_tenant and t.scope_id = f.scope_id and t.window_start = f.start offset 0) b
-    where f.grp = any (p_groups) group by f.grp;
-    v_zeros := array_fill(0, array[cardinality(v_held)]);
-    perform ledger_post_many(p_tenant, array_fill('hold'::text, array[cardinality(v_held)]), v_held, null, p_groups,
-                             v_zeros, v_zeros, p_tokens, v_nanos, v_zeros, v_zeros, f_grp, f_scope, f_start, f_limit, f_nano, f_mode, v_now);
-    perform ledger_warn(p_tenant, array_agg(f.scope_id), array_agg(f.start), array_agg(f.policy), v_now)
-    from unnest(f_grp, f_scope, f_start, f_policy) f (grp, scope_id, start, policy) where f.grp = any (p_groups);
+                 from unnest(v_places, v_held, p_leases) a (place, hold_id, lease)
+                 union all
+                 select null, x.ord, null, null, null, null, null from unnest(v_short) x (ord)
+                 order by 2;
+    return query select f.grp, null::bigint, null::bigint, null::timestamptz, array_agg(f.scope_id order by f.pos),
+                        array_agg(f.start order by f.pos), v_seen -> f.grp::text
+                 from unnest(f_grp, f_scope, f_start) with ordinality f (grp, scope_id, start, pos)
+                 where v_seen ? f.grp::text group by f.grp;
 exception when sqlstate 'PB001' or numeric_value_out_of_range then
     return;
 end $$;

@@ -6,7 +6,7 @@ import pytest
 
 from purser.budget.postgres.connections.pools import Pool
 from tests.budget.postgres.ledger.guards.guard import Guard, fails_without
-from tests.budget.postgres.ledger.parallel import test_batches, test_locks
+from tests.budget.postgres.ledger.parallel import test_batches, test_locks, test_short_asks
 from tests.support.ledger import request
 
 VERSIONS = "if ledger_policy_versions(p_tenant, f_scope, f_task) is distinct from v_versions then"
@@ -40,13 +40,13 @@ GUARDS = {
         test_batches.test_who_comes_first_in_a_batch_is_not_passed_by_who_comes_later,
     ),
     "one ask that is not plain leaves the others together": Guard(
-        "if v_plain is null or v_undone then",
+        "if (v_plain is null and v_short = '{}') or v_undone then",
         "if true then",
         test_batches.test_an_ask_that_cannot_be_held_takes_no_room_from_those_behind_it,
     ),
     "of an ask that needs a price nothing is written": Guard(
-        "if v_plain is null or v_undone then",
-        "if v_plain is null then",
+        "if (v_plain is null and v_short = '{}') or v_undone then",
+        "if v_plain is null and v_short = '{}' then",
         test_batches.test_nothing_of_an_ask_that_needs_a_price_is_written_not_even_its_scopes,
     ),
     "an ask under a used key creates no scope": Guard(
@@ -82,6 +82,19 @@ GUARDS = {
             test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest, other=request("b", 892)
         ),
     ),
+    "a batch answers no ask that holds may let in": Guard(
+        "bool_or(r.least > r.later_tokens or",
+        "bool_or(r.least > r.room_tokens or",
+        test_short_asks.test_a_batch_leaves_alone_an_ask_that_only_open_holds_keep_out,
+    ),
+    "an answered ask binds its key": Guard(
+        "'none', v_now from unnest(v_short) x (ord)",
+        "'none', v_now from unnest(v_short) x (ord) where false",
+        partial(
+            test_short_asks.test_an_ask_that_cannot_fit_even_once_all_holds_have_ended_is_answered,
+            other=request("b", 901),
+        ),
+    ),
     "the money of a batch fits together": Guard(
         "or (d.nano > 0 and d.nano > r.room_nano)",
         "",
@@ -111,8 +124,8 @@ GUARDS = {
         test_batches.test_a_batch_does_not_overtake_older_waiters,
     ),
     "an ask of a batch needs a price where money is limited": Guard(
-        "and not (r.price is null and r.needs_price)",
-        "",
+        "and not (r.price is null and r.needs_price)\n                              and (r.sum_tokens",
+        "and (r.sum_tokens",
         partial(
             test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest,
             other=request("b", 1, priced=False),

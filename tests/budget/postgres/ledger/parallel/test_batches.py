@@ -38,8 +38,8 @@ REACHED = """
 async def held(books: Books, *requests: HoldRequest) -> list[str]:
     """The keys that a batch holds."""
     answers = await hold_together(books.pool, books.settings, books.ledger.now, [Ask(TENANT, one) for one in requests])
-    assert all(answer is None or answer.hold_id for answer in answers)
-    return [one.key for one, answer in zip(requests, answers, strict=True) if answer]
+    assert all(answer is None or (answer.hold_id is None) is not answer.gate.verdict.admits for answer in answers)
+    return [one.key for one, answer in zip(requests, answers, strict=True) if answer and answer.hold_id]
 
 
 async def settled(books: Books, *reports: tuple[str, int, int]) -> list[int | None]:
@@ -89,7 +89,7 @@ async def test_new_asks_that_all_fit_are_held_as_if_one_came_after_the_other(ses
         pytest.param(request("b", 892, 0, "session:s1", "task:new"), id="it does not fit, and its task is new"),
         pytest.param(request("known", 1, 0, "session:new"), id="its key is bound to another payload with a new scope"),
         pytest.param(request("b", 1, 0, "session:frozen"), id="its scope is frozen"),
-        pytest.param(request("b", 1, 1, "session:nothing"), id="its scope has no capacity"),
+        pytest.param(request("b", 1, 0, "session:empty"), id="its scope has no capacity"),
         pytest.param(request("b", 1, priced=False), id="it needs a price"),
     ],
 )
@@ -97,8 +97,8 @@ async def test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest(session
     await session.hold("open", 10)
     await session.hold("x", 1, 0, "session:frozen")
     await session.budget("session:frozen", frozen=True)
-    await session.hold("y", 1, 0, "session:nothing")
-    await session.budget("session:nothing", limit_nano_usd=0, mode="hard")
+    await session.hold("y", 1, 0, "session:empty")
+    await session.budget("session:empty", limit_tokens=0, mode="hard")
     await session.ledger.release(TENANT, key="open")
     rows = await session.rows()
     assert await held(session, request("a", 9, 9), other, request("c", 1, 1, "session:s1")) in (["a", "c"], ["a"])
@@ -149,6 +149,14 @@ async def test_an_ask_that_cannot_be_held_takes_no_room_from_those_behind_it(ses
     await session.budget("task:t1", limit_tokens=100, mode="hard")
     large = request("large", 850, 0, "session:s1", "task:t1")
     assert await held(session, large, request("later", 900)) == ["later"]
+
+
+async def test_a_batch_that_a_balance_cannot_count_holds_and_answers_nothing(session: Books) -> None:
+    await session.hold("open", 1, 0, "session:vast")
+    await session.pool.execute("update balances set held_tokens = 9223372036854775800 where held_tokens = 1")
+    assert await held(session, request("a", 6, 0, "session:vast"), request("b", 6, 0, "session:vast")) == []
+    assert await session.pool.fetchval("select count(*) from holds where key in ('a', 'b')") == 0
+    await session.pool.execute("update balances set held_tokens = 1 where held_tokens = 9223372036854775800")
 
 
 async def test_a_batch_does_not_overtake_older_waiters(session: Books) -> None:

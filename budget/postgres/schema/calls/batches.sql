@@ -57,8 +57,10 @@ language sql stable as $$
     cross join lateral (select f.policy ->> 'mode' <> 'soft' as bounded, (f.policy -> 'limit' ->> 0)::bigint as tokens,
                                (f.policy -> 'limit' ->> 1)::bigint as nano offset 0) l
     cross join lateral (
-        select case when l.bounded then l.tokens + b.granted_tokens - b.spent_tokens - coalesce((f.policy -> 'reserve' ->> 0)::bigint, 0) end as tokens,
-               case when l.bounded then l.nano + b.granted_nano - b.spent_nano - coalesce((f.policy -> 'reserve' ->> 1)::bigint, 0) end as nano
+        select case when l.bounded then l.tokens + b.granted_tokens - b.spent_tokens
+                                        - coalesce((f.policy -> 'reserve' ->> 0)::bigint, 0) end as tokens,
+               case when l.bounded then l.nano + b.granted_nano - b.spent_nano
+                                        - coalesce((f.policy -> 'reserve' ->> 1)::bigint, 0) end as nano
         offset 0) r
 $$;
 

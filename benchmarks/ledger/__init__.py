@@ -4,8 +4,9 @@ It starts its own Postgres, measures, and audits the ledger after every run: fig
 are worthless. Unbatched means that every caller has its own ledger object, so that no requests share a batch. Plain
 pairs of one caller take turns with pairs that carry a label and three more periods on the session, and with pairs whose
 labels have no policy. Other runs have one refused call in ten, which counts as a pair, and one in ten that uses more
-than it holds. Processor time is that of this process and of Postgres' backends: on a busy machine it tells more than
-durations do.
+than it holds. The bare batch (`bare_batch.py`) is the least that has to be written, and takes turns with plain pairs:
+the limit of what batches can reach. Processor time is that of this process and of Postgres' backends: on a busy machine
+it tells more than durations do.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from pathlib import Path as FilePath
 
 import psutil
 
+from purser.benchmarks.ledger.bare_batch import BareLedger
 from purser.benchmarks.outcome import Outcome, Table, percentile_ms
 from purser.benchmarks.postgres import temporary_postgres
 from purser.benchmarks.processor_time import processor_s
@@ -52,6 +54,7 @@ class Load(StrEnum):
     UNLIMITED = "labels without a policy"
     LIMITS = "a label and three periods"
     MIXED = "10 % refused, 10 % overrun"
+    BARE = "bare batch"
 
 
 LABELS = {
@@ -114,14 +117,15 @@ async def measure(
     """
     settings = LedgerSettings()
     async with await create_pool(dsn, size=connections) as pool:
-        shared = Ledger(pool, settings)
+        shared, bare = Ledger(pool, settings), BareLedger(pool)
         ledgers = [shared if batched else Ledger(pool, settings) for _ in range(callers)]
         works = [_Work(load, f"s{callers}-{load.name.lower()}-{time.time_ns()}") for load in loads]
         for work in works:
-            await _set_limits(pool, work)
+            await (bare.prepare() if work.load is Load.BARE else _set_limits(pool, work))
         for turn in range(rounds + 1):
             for work in works:
-                await _round(pool, ledgers, work, turn, seconds / rounds if turn else WARM_S)
+                many = [bare] * callers if work.load is Load.BARE else ledgers
+                await _round(pool, many, work, turn, seconds / rounds if turn else WARM_S)
         clean = (await audit(pool)).ok
         return [
             Run(
@@ -134,17 +138,20 @@ async def measure(
                 hold_p50_ms=percentile_ms(work.took, 0.50),
                 hold_p99_ms=percentile_ms(work.took, 0.99),
                 cpu_us=round(work.busy_s / len(work.took) * 1_000_000),
-                gate_passed=clean and await _is_exact(pool, work),
+                gate_passed=await (_adds_up(bare, work) if work.load is Load.BARE else _is_exact(pool, work)) and clean,
             )
             for work in works
         ]
 
 
-async def _round(pool: Pool, ledgers: Sequence[Ledger], work: _Work, turn: int, seconds: float) -> None:
+async def _round(pool: Pool, ledgers: Sequence[Ledger | BareLedger], work: _Work, turn: int, seconds: float) -> None:
     before = await processor_times(pool)
     begun = time.perf_counter()
     loops = [
-        _caller(ledger, work, f"{turn}-{number}", number, begun + seconds) for number, ledger in enumerate(ledgers)
+        _bare_caller(ledger, f"{turn}-{number}", begun + seconds)
+        if isinstance(ledger, BareLedger)
+        else _caller(ledger, work, f"{turn}-{number}", number, begun + seconds)
+        for number, ledger in enumerate(ledgers)
     ]
     done = await asyncio.gather(*loops)
     work.used += sum(used for _, used in done)
@@ -199,6 +206,18 @@ async def _caller(ledger: Ledger, work: _Work, name: str, number: int, deadline:
     return took, total
 
 
+async def _bare_caller(ledger: BareLedger, name: str, deadline: float) -> tuple[list[float], int]:
+    """The durations of its holds, and the tokens that it used."""
+    took: list[float] = []
+    while time.perf_counter() < deadline:
+        took.append(await ledger.pair(f"{name}/{len(took)}", ASK.tokens, USED))
+    return took, USED * len(took)
+
+
+async def _adds_up(ledger: BareLedger, work: _Work) -> bool:
+    return await ledger.spent() == {(work.used, 0)}
+
+
 async def _is_exact(pool: Pool, work: _Work) -> bool:
     budget = await Policies(pool, LedgerSettings()).budget(TENANT, Scope(Kind.SESSION, work.session))
     return budget.spent.tokens == work.used and budget.held == Amount()
@@ -215,6 +234,8 @@ def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
     plain = [run for run in runs if run.load == Load.PLAIN]
     best = max(run.pairs_per_second for run in plain if not run.batched)
     gain = round(plain[-1].pairs_per_second / best, 1)
+    bare = {run.callers: run.pairs_per_second for run in runs if run.load == Load.BARE}
+    of_bare = {run.callers: round(run.pairs_per_second / bare[run.callers], 2) for run in plain if run.callers in bare}
     compared = {run.load: run for run in runs if run.callers == 1}
     times = {
         load: {
@@ -229,6 +250,7 @@ def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
         results={
             "runs": [asdict(run) for run in runs],
             "batched_over_best_unbatched": gain,
+            "batched_over_bare_batch": of_bare,
             "times_plain": times,
         },
         settings={"seconds": seconds, "scopes": 3, "rounds": ROUNDS},
@@ -250,6 +272,10 @@ async def _runs(seconds: float) -> list[Run]:
         for callers in UNBATCHED[1:]:
             runs += await measure(dsn, callers, seconds, batched=False, connections=callers)
         for callers in BATCHED:
-            for load in (Load.MIXED, Load.PLAIN):
-                runs += await measure(dsn, callers, seconds, batched=True, connections=8, loads=(load,))
-        return runs
+            runs += await measure(dsn, callers, seconds, batched=True, connections=8, loads=(Load.MIXED,))
+        # A database of its own for each, since the tables of the bare batch are there once.
+    for callers in BATCHED:
+        async with temporary_postgres() as dsn:
+            both = (Load.BARE, Load.PLAIN)
+            runs += await measure(dsn, callers, seconds, batched=True, connections=8, loads=both, rounds=ROUNDS // 2)
+    return runs

@@ -1,0 +1,23 @@
+"""The benchmark of the ledger: one short run of each load, and the bare batch beside it."""
+
+import pytest
+
+from purser.benchmarks.ledger import ASK, USED, Load, measure
+from purser.benchmarks.ledger.bare_batch import BareLedger
+from purser.budget.postgres.connections.pools import Pool
+
+
+@pytest.mark.stack
+async def test_a_short_run_of_each_load_ends_with_a_ledger_that_agrees(dsn: str) -> None:
+    runs = await measure(dsn, 10, 0.3, batched=True, connections=2, loads=list(Load))
+    assert [(run.load, run.gate_passed, run.pairs > 0) for run in runs] == [(load, True, True) for load in Load]
+
+
+async def test_the_bare_batch_charges_what_was_used_on_every_scope(pool: Pool) -> None:
+    bare = BareLedger(pool)
+    await bare.prepare()
+    for number in range(3):
+        await bare.pair(f"k{number}", ASK.tokens, USED)
+    assert await bare.spent() == {(3 * USED, 0)}
+    await pool.execute("update bare_balances set spent = spent + 1 where scope_id = 1")
+    assert await bare.spent() == {(3 * USED, 0), (3 * USED + 1, 0)}

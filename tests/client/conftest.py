@@ -1,7 +1,7 @@
 """A gateway with a database of the test's own, a provider on loopback, and clients of `purser_client`."""
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,10 +85,11 @@ async def provider() -> AsyncIterator[Provider]:
 
 
 @pytest.fixture
-def settings(plain_settings: Settings, dsn: str, task_queue: str, tmp_path: Path) -> Settings:
+def settings(plain_settings: Settings, dsn: str, task_queue: str, tmp_path: Path) -> Iterator[Settings]:
     prices = tmp_path / "prices.json"
     prices.write_text(PRICES)
-    return on(plain_settings, dsn, task_queue).model_copy(update={"price_file": prices})
+    with on(plain_settings, dsn, task_queue) as made:
+        yield made.model_copy(update={"price_file": prices})
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from pydantic import SecretStr
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.compose.processes.gateway import run_gateway
 from purser.compose.settings import Settings
-from purser.compose.stack.ports import LOOPBACK, free_port
+from purser.compose.stack.ports import LOOPBACK
 from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import new_key
 from purser.gateway.postgres.keys import Keys
@@ -102,15 +102,25 @@ def plain_settings(temporal_address: str, hook_port: int, tmp_path_factory: pyte
 
 
 @pytest.fixture
-def settings(plain_settings: Settings, dsn: str, task_queue: str) -> Settings:
+def settings(plain_settings: Settings, dsn: str, task_queue: str) -> Iterator[Settings]:
     """Settings of a gateway of the test's own; a test may override this."""
-    return on(plain_settings, dsn, task_queue)
+    with on(plain_settings, dsn, task_queue) as made:
+        yield made
 
 
-def on(plain: Settings, dsn: str, task_queue: str) -> Settings:
-    """Settings with a database, a task queue and free ports."""
-    ports = {"gateway_port": free_port(), "metrics_port": free_port()}
-    return plain.model_copy(update={"dsn": dsn, "task_queue": task_queue} | ports)
+@pytest.fixture
+def other_settings(settings: Settings) -> Iterator[Settings]:
+    """Settings of a second gateway on the same database."""
+    with on(settings, settings.dsn, settings.task_queue) as made:
+        yield made
+
+
+@contextmanager
+def on(plain: Settings, dsn: str | None, task_queue: str) -> Iterator[Settings]:
+    """Settings with a database, a task queue and ports that no other process gets until the end of the block."""
+    with reserved_port() as gateway, reserved_port() as metrics:
+        ports = {"gateway_port": gateway, "metrics_port": metrics}
+        yield plain.model_copy(update={"dsn": dsn, "task_queue": task_queue} | ports)
 
 
 @asynccontextmanager
@@ -142,8 +152,10 @@ def serving(plain: Settings, dsn: str) -> Iterator[Settings]:
     its own."""
     # Tests guess keys and ask every endpoint without one, from one address.
     without_limits = plain.model_copy(update={"sign_in_failures_per_min": 0, "open_requests_per_s": 0})
-    settings = on(without_limits, dsn, f"gateway-{uuid.uuid4()}")
-    with in_thread(lambda stop, ready: run_gateway(settings, stop, ready)):
+    with (
+        on(without_limits, dsn, f"gateway-{uuid.uuid4()}") as settings,
+        in_thread(lambda stop, ready: run_gateway(settings, stop, ready)),
+    ):
         yield settings
 
 

@@ -16,7 +16,7 @@ from purser.gateway.access.browsers import CSRF_HEADER
 from purser.gateway.access.roles import Role
 from purser.gateway.dashboard.serving import open_pages
 from tests.gateway.access.test_sign_in import anonymous, secret_of, token_for
-from tests.gateway.conftest import RunningGateway, on, running_gateway
+from tests.gateway.conftest import RunningGateway, running_gateway
 from tests.support.world import eventually
 
 
@@ -193,12 +193,11 @@ class TestFewStreams:
 
 
 async def test_gateways_of_one_process_have_separate_pages_whose_streams_end_when_they_stop(
-    plain_settings: Settings, dsn: str, task_queue: str
+    settings: Settings, other_settings: Settings
 ) -> None:
-    one, other = (on(plain_settings, dsn, task_queue) for _ in range(2))
-    async with running_gateway(one) as gateway:
+    async with running_gateway(settings) as gateway:
         page = await opened(gateway)
-        async with running_gateway(other) as second:
+        async with running_gateway(other_settings) as second:
             elsewhere = await opened(replace(second, clients=gateway.clients), "eve")  # which outlive it
             updates = elsewhere.updates(0)
             await anext(updates)

@@ -23,7 +23,6 @@ from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Path, Scope
 from purser.compose.settings import Settings
-from purser.compose.stack.ports import free_port
 from purser.gateway.access import authentication
 from purser.gateway.access.roles import Role
 from purser.gateway.events import routes as module
@@ -273,10 +272,11 @@ async def test_fifty_streams_end_well_when_the_gateway_stops(settings: Settings)
     assert all(listener.comments[-1] == "the gateway is stopping: reconnect" for listener in listeners)
 
 
-async def test_through_two_gateways_and_a_restart_nothing_is_lost_or_doubled(settings: Settings) -> None:
+async def test_through_two_gateways_and_a_restart_nothing_is_lost_or_doubled(
+    settings: Settings, other_settings: Settings
+) -> None:
     total, writers, listeners = 3_000, 8, 4
-    settings = settings.model_copy(update={"shutdown_grace_s": 2})
-    other = settings.model_copy(update={"gateway_port": free_port(), "metrics_port": free_port()})
+    settings, other = (one.model_copy(update={"shutdown_grace_s": 2}) for one in (settings, other_settings))
     async with running_gateway(other) as steady:
         secret = (await steady.client(Role.VIEWER)).headers["Authorization"].removeprefix("Bearer ")
         done = asyncio.Event()

@@ -137,10 +137,9 @@ async def test_a_tenant_gets_only_its_own_events(
 
 
 async def test_two_gateways_deliver_each_event_once(
-    gateway: RunningGateway, settings: Settings, admin: httpx.AsyncClient, receiver: Receiver
+    gateway: RunningGateway, other_settings: Settings, admin: httpx.AsyncClient, receiver: Receiver
 ) -> None:
-    other = settings.model_copy(update={"gateway_port": free_port(), "metrics_port": free_port()})
-    async with running_gateway(other):
+    async with running_gateway(other_settings):
         hook = await make(admin, receiver.url, "task")
         await asyncio.gather(*(task(gateway.pool, "failed", f"t{number}") for number in range(40)))
         await settled(admin, hook, 40)

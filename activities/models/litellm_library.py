@@ -1,9 +1,8 @@
 """LiteLLM, imported once and configured to log nothing, to retry nothing and to open no connections itself."""
 
 import os
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import cache, wraps
+from functools import cache
 from importlib import import_module
 from logging import CRITICAL, getLogger
 from sys import maxsize
@@ -66,19 +65,16 @@ def _library() -> Any:
     handlers: Any = import_module("litellm.llms.custom_httpx.http_handler")
     handlers.AsyncHTTPHandler.create_async_transport = staticmethod(lambda *_, **__: _NoNetwork())
     handlers.HTTPHandler._create_sync_transport = lambda *_, **__: _NoNetwork()
-    streaming: Any = import_module("litellm.litellm_core_utils.streaming_handler")
-    streams = streaming.CustomStreamWrapper
-    streams._finalize_completed_stream = _unlogged(streams._finalize_completed_stream)
     return library
 
 
-def _unlogged(finalize: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def skip_summary(stream: Any) -> None:
     """Ends a stream without a summary of it: LiteLLM assembles two in threads, for its log and its prices."""
+    finalize = stream._finalize_completed_stream
 
-    @wraps(finalize)
-    async def finalized(stream: Any, *arguments: Any, **named: Any) -> Any:
+    async def finalized(*arguments: Any, **named: Any) -> Any:
         if stream.sent_last_chunk:
             raise StopAsyncIteration
-        return await finalize(stream, *arguments, **named)
+        return await finalize(*arguments, **named)
 
-    return finalized
+    stream._finalize_completed_stream = finalized

@@ -16,7 +16,7 @@ from purser.activities.models.embedding_requests import EmbeddingRequest, Embedd
 from purser.activities.models.failures import failure_of
 from purser.activities.models.library_warnings import quieten_warnings
 from purser.activities.models.litellm_clients import client_of
-from purser.activities.models.litellm_library import is_imported, litellm_library
+from purser.activities.models.litellm_library import is_imported, litellm_library, skip_summary
 from purser.activities.models.metrics import CallMetrics, Requested
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.routes import Route, open_providers, route_to
@@ -243,6 +243,7 @@ class ModelProvider:
             # Nor are those of OpenAI's Responses API.
             _skip_responses_api_bridge=True,
         )
+        skip_summary(stream)
         try:
             async for chunk in stream:
                 # If the provider does not say how its reply ended, LiteLLM invents a `stop`.

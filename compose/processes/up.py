@@ -6,32 +6,28 @@ import shutil
 import stat
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
 import structlog
 
-from purser.activities.runtime.background import first_of, run_together
 from purser.compose.errors import AlreadyRunning, StackError
 from purser.compose.http.serving import listen
 from purser.compose.migrate import migrate
-from purser.compose.processes.gateway import POOL_SIZE as GATEWAY_POOL_SIZE
-from purser.compose.processes.gateway import renew_admin_key, run_gateway, sign_in_token
 from purser.compose.processes.secrets_key import own_secrets_key
-from purser.compose.processes.shared import Shared, opened_ledger
 from purser.compose.processes.up_file import OTHERS_WRITE, Running, forget
-from purser.compose.processes.worker import POOL_SIZE as WORKER_POOL_SIZE
-from purser.compose.processes.worker import run_worker
+from purser.compose.processes.warming import warm_up_models
 from purser.compose.settings import Settings
 from purser.compose.stack.lock import FileLock
 from purser.compose.stack.ports import choose_port
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
-from purser.compose.telemetry.metrics import ProcessMetrics
-from purser.compose.temporal import connect
 
 TEMPORAL_PORT, TEMPORAL_UI_PORT = 7233, 8233
 WATCH_EVERY_S = 1.0
+WORK = "purser.compose.processes.gateway_and_worker"
+"""Imported in a thread while the servers start, which takes as long."""
 
 log = structlog.get_logger(__name__)
 
@@ -69,8 +65,12 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fre
         if fresh:
             await _clear(data)
         async with AsyncExitStack() as parts:
+            importing = asyncio.create_task(asyncio.to_thread(import_module, WORK))
             dsn, temporal, temporal_ui = await _servers(settings, parts)
-            await migrate(dsn)
+            await importing
+            from purser.compose.processes.gateway import renew_admin_key, sign_in_token
+            from purser.compose.processes.gateway_and_worker import run_gateway_and_worker
+
             found = {"dsn": dsn, "temporal_address": temporal, "gateway_port": port}
             found["secrets_key"] = settings.secrets_key or own_secrets_key(data)
             found["temporal_ui_url"] = settings.temporal_ui_url or temporal_ui
@@ -84,7 +84,7 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fre
                 pid=os.getpid(),
             )
             link = f"{running.gateway}/sign-in#{await sign_in_token(dsn, running.admin_key)}"
-            await _work(settings, stop, lambda: _publish(running, link, data, announce))
+            await run_gateway_and_worker(settings, stop, lambda: _publish(running, link, data, announce))
 
 
 def _gateway_port(settings: Settings) -> int:
@@ -96,22 +96,35 @@ def _gateway_port(settings: Settings) -> int:
 
 
 async def _servers(settings: Settings, parts: AsyncExitStack) -> tuple[str, str, str | None]:
-    """DSN, address of Temporal and address of its Web UI, each configured or of a server started here."""
-    dsn, temporal, temporal_ui = settings.dsn, settings.temporal_address, None
+    """DSN of the migrated database, address of Temporal and address of its Web UI."""
+    starts = asyncio.create_task(_database(settings, parts)), asyncio.create_task(_temporal(settings, parts))
+    # If one fails, the other is not cut off: a server is stopped only once it runs.
+    await asyncio.wait(starts)
+    return starts[0].result(), *starts[1].result()
+
+
+async def _database(settings: Settings, parts: AsyncExitStack) -> str:
+    """DSN of the migrated database, configured or of a server started here."""
+    dsn = settings.dsn
     if dsn is None:
-        postgres = EmbeddedPostgres(settings.data_dir / "postgres")
-        dsn = await parts.enter_async_context(_supervised("postgres", postgres))
-    if temporal is None:
-        server = EmbeddedTemporal(
-            settings.data_dir / "temporal",
-            port=TEMPORAL_PORT,
-            ui_port=TEMPORAL_UI_PORT if settings.temporal_ui else None,
-            durable=True,
-            namespace=settings.temporal_namespace,
-        )
-        temporal = await parts.enter_async_context(_supervised("temporal", server))
-        temporal_ui = server.ui_url
-    return dsn, temporal, temporal_ui
+        server = EmbeddedPostgres(settings.data_dir / "postgres")
+        dsn = await parts.enter_async_context(_supervised("postgres", server))
+    await migrate(dsn)
+    return dsn
+
+
+async def _temporal(settings: Settings, parts: AsyncExitStack) -> tuple[str, str | None]:
+    """Address of Temporal and, if it is started here, of its Web UI."""
+    if settings.temporal_address is not None:
+        return settings.temporal_address, None
+    server = EmbeddedTemporal(
+        settings.data_dir / "temporal",
+        port=TEMPORAL_PORT,
+        ui_port=TEMPORAL_UI_PORT if settings.temporal_ui else None,
+        durable=True,
+        namespace=settings.temporal_namespace,
+    )
+    return await parts.enter_async_context(_supervised("temporal", server)), server.ui_url
 
 
 @asynccontextmanager
@@ -140,28 +153,10 @@ async def _watch(name: str, part: EmbeddedServer) -> None:
                 log.exception("an embedded server did not restart", server=name)
 
 
-async def _work(settings: Settings, stop: asyncio.Event, publish: Callable[[], None]) -> None:
-    polling, serving = asyncio.Event(), asyncio.Event()
-    async with opened_ledger(settings, WORKER_POOL_SIZE + GATEWAY_POOL_SIZE) as ledger:
-        metrics = ProcessMetrics()
-        shared = Shared(metrics, ledger, await connect(settings, metrics.temporal.runtime))
-        await run_together(
-            run_worker(settings, stop, polling.set, shared),
-            run_gateway(settings, stop, serving.set, shared),
-            _when_ready((polling, serving), stop, publish),
-        )
-
-
-async def _when_ready(events: tuple[asyncio.Event, ...], stop: asyncio.Event, publish: Callable[[], None]) -> None:
-    for event in events:
-        await first_of(event.wait(), stop.wait())
-    if all(event.is_set() for event in events):
-        publish()
-
-
 def _publish(running: Running, link: str, data: Path, announce: Announce) -> None:
     running.write(data)
     announce(running, link)
+    warm_up_models()
 
 
 @contextmanager

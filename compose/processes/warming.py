@@ -4,9 +4,6 @@ from threading import Thread
 
 import structlog
 
-from purser.activities.models.litellm_library import litellm_library
-from purser.context.tokens import warm_up
-
 log = structlog.get_logger(__name__)
 
 
@@ -17,6 +14,9 @@ def warm_up_models() -> None:
 
 
 def _import() -> None:
+    from purser.activities.models.litellm_library import litellm_library
+    from purser.context.tokens import warm_up
+
     try:
         litellm_library()
         warm_up(litellm=True).join()

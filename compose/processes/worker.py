@@ -32,7 +32,6 @@ from purser.compose.settings.required import required
 from purser.compose.telemetry.metrics import ProcessMetrics, serve_metrics
 from purser.compose.temporal import connect
 from purser.context.redaction import custom_detectors
-from purser.context.tokens import warm_up
 from purser.gateway.postgres.keys import Keys
 from purser.workflows.agent_run import AgentRun
 from purser.workflows.agent_task import AgentTask
@@ -88,7 +87,6 @@ async def run_worker(
 
 async def _work(worker: Worker, stop: asyncio.Event, ready: Callable[[], None]) -> None:
     async with worker:
-        warm_up(litellm=True)
         ready()
         await stop.wait()
 

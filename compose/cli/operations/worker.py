@@ -27,6 +27,7 @@ def worker(
     """Run workflows and activities against the configured Temporal and Postgres; ctrl-C drains and stops."""
     from purser.compose.cli.run_async import freeze_heap, until_stopped
     from purser.compose.processes.up_file import command_settings
+    from purser.compose.processes.warming import warm_up_models
     from purser.compose.processes.worker import run_worker
     from purser.compose.telemetry.logging import configure_logging
 
@@ -38,6 +39,7 @@ def worker(
 
     def ready() -> None:
         freeze_heap()
+        warm_up_models()
         if as_json:
             print_json({"task_queue": settings.task_queue})
 

@@ -29,6 +29,7 @@ IMPORTED = (
     "purser.compose.cli.operations.up",
     "purser.compose.cli.operations.worker",
     "purser.compose.processes.gateway",
+    "purser.compose.processes.gateway_and_worker",
     "purser.compose.processes.up",
     "purser.compose.processes.worker",
 )

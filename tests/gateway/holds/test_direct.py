@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from starlette.types import ASGIApp
 from temporalio.client import Client
@@ -32,7 +32,7 @@ ROUTED, DIRECT = "routed", "direct"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LADDER = [{"ratio": 0.5, "model": ["gpt-4o-mini"], "output": 0.25}]
 POLICIES: dict[str, dict[str, Any]] = {
-    "session:hard": {"limit_tokens": 1_000, "mode": "hard", "window": "day", "ladder": LADDER},
+    "session:hard": {"limit_tokens": 2_000, "mode": "hard", "window": "day", "ladder": LADDER},
     "session:soft": {"limit_tokens": 2_000, "mode": "soft", "window": "day"},
     "session:approval": {"limit_tokens": 1_000, "mode": "approval"},
     "session:money": {"limit_nano_usd": 10**6, "mode": "hard"},
@@ -73,6 +73,16 @@ STEPS = st.one_of(
     st.tuples(st.just("/release"), HOLDS, st.none()),
 )
 RUNS = count()
+
+
+def held(key: str) -> tuple[str, int | None, Any]:
+    return "", None, {"key": key, "path": ["session:hard"], "tokens": 900}
+
+
+def settled(hold: int) -> tuple[str, int | None, Any]:
+    return "/settle", hold, {"attempt": 1, "usage": {"total": 900}}
+
+
 OWN = re.compile(
     rf"{ROUTED}|{DIRECT}"
     r'|(?<="hold_id":)"\d+"|(?<=hold )\'\d+\'|(?<=Approval )[\w-]+|(?<="approval_id":)"[^"]*"'
@@ -132,6 +142,7 @@ async def secrets(services: Services) -> dict[str, str]:
 @settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
+@example([held("a"), settled(0), held("b"), settled(1), held("c")])
 @given(st.lists(STEPS, min_size=10, max_size=15))
 async def test_random_calls_are_answered_alike(
     services: Services, secrets: dict[str, str], steps: list[tuple[str, int | None, Any]]

@@ -1,8 +1,8 @@
-"""The highest rate of holds and reads that one gateway sustains over HTTP while event streams are open.
+"""What one gateway serves over HTTP: holds and settlements in closed loops, and the highest rate of holds and reads.
 
-Clients in another process send requests to a gateway process with its own Postgres, at a rate that is first searched
-and then sustained. Meanwhile event streams are open, each of which must receive every change. The figures are valid
-only if no request failed, no event was lost or duplicated, and the ledger agrees with what the clients settled.
+Clients in another process send requests to a gateway process with its own Postgres: first in closed loops, then at a
+rate that is searched and sustained while event streams are open, each of which must receive every change. The figures
+are valid only if no request failed, no event was lost or duplicated, and the ledger agrees with what clients settled.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from purser.benchmarks.background import background_process
-from purser.benchmarks.http import search
+from purser.benchmarks.http import closed, search
 from purser.benchmarks.http.load import CONNECTIONS, LoadResult, send_requests
 from purser.benchmarks.http.mix import Target
 from purser.benchmarks.http.streams import Compared, compare, listen
@@ -30,7 +30,9 @@ from purser.budget.postgres.connections.pools import create_pool
 
 SECONDS, STREAMS = 60.0, 200
 STEP_S = 5.0
-"""Maximum duration of one step of the search."""
+"""Maximum duration of one step: of the closed loops with some connections, or of the search."""
+WARM_UP = 8
+"""Connections of a step that is not shown."""
 BOUND_MS = 100.0
 """Upper bound of the 99th percentile of requests."""
 TRIES, BACK = 4, 0.85
@@ -57,6 +59,17 @@ class Session:
         self.settled += result.record.settled
         self.errors += result.record.errors
         return result
+
+    def close_loops(self, connections: int, seconds: float) -> closed.Point:
+        """Holds and settles on so many connections, each as fast as it is answered."""
+        run, before = next(self.runs), self.system.cpu_seconds()
+        result = self.clients.submit(
+            closed.call_in_turns, self.target, f"c{run}", connections, seconds, SEED + run
+        ).result()
+        after = self.system.cpu_seconds()
+        self.settled += result.record.settled
+        self.errors += result.record.errors
+        return closed.Point.of(connections, result, {name: after[name] - before[name] for name in after})
 
     def sustains(self, result: LoadResult) -> bool:
         """Whether all requests were answered within the bound."""
@@ -94,15 +107,22 @@ async def measure(seconds: float, streams: int, step_s: float, bound: float = BO
     most = str(streams)
     async with system(PURSER_STREAMS_PER_KEY=most, PURSER_STREAMS_PER_TENANT=most) as running:
         target = await asyncio.to_thread(prepare, running)
-        with background_process(listen, target, streams) as listeners, _clients() as clients:
+        with _clients() as clients:
             session = Session(running, target, clients, bound)
-            assert await asyncio.to_thread(listeners.recv) == "open"
-            begun = await _last_event(running)
-            rate, tried = await asyncio.to_thread(
-                search.highest, lambda rate: session.sustains(session.send_requests(rate, step_s))
-            )
-            result, sustained, cores = await asyncio.to_thread(session.highest_sustained, rate or search.FIRST, seconds)
-            compared = await _compared(running, listeners, begun)
+            points = [
+                await asyncio.to_thread(session.close_loops, connections, step_s)
+                for connections in (WARM_UP, *closed.CONNECTIONS)
+            ][1:]
+            with background_process(listen, target, streams) as listeners:
+                assert await asyncio.to_thread(listeners.recv) == "open"
+                begun = await _last_event(running)
+                rate, tried = await asyncio.to_thread(
+                    search.highest, lambda rate: session.sustains(session.send_requests(rate, step_s))
+                )
+                result, sustained, cores = await asyncio.to_thread(
+                    session.highest_sustained, rate or search.FIRST, seconds
+                )
+                compared = await _compared(running, listeners, begun)
         ledger = await check_ledger(running, target, session.settled)
     gate = {
         "no_errors": not session.errors,
@@ -110,10 +130,11 @@ async def measure(seconds: float, streams: int, step_s: float, bound: float = BO
         **ledger,
     }
     settings = {"seconds": seconds, "streams": streams, "bound_p99_ms": bound, "connections": CONNECTIONS, "seed": SEED}
-    return _outcome(result, sustained, compared, gate, tried, cores, session.errors, settings)
+    return _outcome(points, result, sustained, compared, gate, tried, cores, session.errors, settings)
 
 
 def _outcome(
+    points: list[closed.Point],
     result: LoadResult,
     sustained: bool,
     compared: Compared,
@@ -134,6 +155,7 @@ def _outcome(
     return Outcome(
         gate_passed=all(gate.values()),
         results={
+            "closed_loops": [asdict(point) for point in points],
             "requests_per_second": round(result.rate, 1),
             "sustained": sustained,
             "requests": result.requests,
@@ -147,6 +169,7 @@ def _outcome(
         },
         settings=settings,
         tables=[
+            closed.table(points),
             Table(
                 f"{result.rate:,.0f} requests a second for {result.seconds:.0f} s, {compared.streams} streams open"
                 + ("" if sustained else ": more than the machine sustained"),

@@ -7,6 +7,8 @@ clients down (coordinated omission).
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import Random
 
@@ -15,10 +17,8 @@ import aiohttp
 from purser.benchmarks.http.mix import (
     REQUESTS_PER_OPERATION,
     Clients,
-    Operation,
     Record,
     Target,
-    UnexpectedAnswer,
     draw,
 )
 
@@ -50,15 +50,23 @@ def send_requests(target: Target, name: str, rate: float, seconds: float, seed: 
     return asyncio.run(_send_requests(target, name, rate, seconds, seed))
 
 
-async def _send_requests(target: Target, name: str, rate: float, seconds: float, seed: int) -> LoadResult:
-    record = Record()
+@asynccontextmanager
+async def clients_of(
+    target: Target, record: Record, name: str, random: Random, connections: int = CONNECTIONS
+) -> AsyncIterator[Clients]:
+    """Clients that share some connections to the gateway."""
     async with aiohttp.ClientSession(
         target.url,
-        connector=aiohttp.TCPConnector(limit=CONNECTIONS),
+        connector=aiohttp.TCPConnector(limit=connections),
         headers={"Authorization": f"Bearer {target.key}"},
         timeout=aiohttp.ClientTimeout(TIMEOUT_S),
     ) as http:
-        clients = Clients(http, target, record, name, Random(seed))
+        yield Clients(http, target, record, name, random)
+
+
+async def _send_requests(target: Target, name: str, rate: float, seconds: float, seed: int) -> LoadResult:
+    record = Record()
+    async with clients_of(target, record, name, Random(seed)) as clients:
         begun = time.perf_counter()
         gave_up = await _start_operations(clients, rate / REQUESTS_PER_OPERATION, seconds)
         elapsed = time.perf_counter() - begun
@@ -75,14 +83,7 @@ async def _start_operations(clients: Clients, operations_per_second: float, seco
                 await asyncio.sleep(pause)
             if len(under_way) >= MAX_OPEN:
                 return True
-            one = open_operations.create_task(_counted(draw(clients), due, clients.record))
+            one = open_operations.create_task(clients.tried(draw(clients), due))
             under_way.add(one)
             one.add_done_callback(under_way.discard)
     return False
-
-
-async def _counted(operation: Operation, due: float, record: Record) -> None:
-    try:
-        await operation(due)
-    except (UnexpectedAnswer, aiohttp.ClientError, TimeoutError) as error:
-        record.errors[str(error) if isinstance(error, UnexpectedAnswer) else type(error).__name__] += 1

@@ -68,6 +68,13 @@ class Clients:
     random: Random
     holds: int = 0
 
+    async def tried(self, operation: "Operation", due: float = 0) -> None:
+        """Performs an operation; an answer that is not as expected is an error of the record."""
+        try:
+            await operation(due)
+        except (UnexpectedAnswer, aiohttp.ClientError, TimeoutError) as error:
+            self.record.errors[str(error) if isinstance(error, UnexpectedAnswer) else type(error).__name__] += 1
+
     async def call(self, due: float) -> None:
         """Holds and starts an attempt, then settles. The latency of the first request counts from `due`."""
         number, self.holds = self.holds, self.holds + 1

@@ -63,6 +63,8 @@ def test_a_short_run_loses_nothing_and_its_sums_agree() -> None:
     found = asyncio.run(http.measure(seconds=1, streams=more_than_a_key_may_open, step_s=0.2)).results
     assert all(found["gate"].values()), found
     assert found["streams"]["events"] > 0
+    assert [point["connections"] for point in found["closed_loops"]] == [1, 16, 64]
+    assert all(point["requests_per_second"] > 0 for point in found["closed_loops"])
     assert found["operations"]  # which ones is drawn: a second at the rate of a busy machine may hold a single one
 
 

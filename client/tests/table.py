@@ -50,6 +50,19 @@ async def test_the_output_is_capped_by_the_hold(door: Door, road_of: RoadOf) -> 
     await door.is_charged(PROMPT + 20)
 
 
+async def test_a_reply_without_usage_is_charged_its_estimate(door: Door, road_of: RoadOf) -> None:
+    await door.script(rules=[{"reply": {"content": "hello"}, "report_usage": False}])
+    await road_of().ask(HELLO)
+    assert [one["charged_tokens"] for one in await door.served()] == [0]
+    await door.is_charged(PROMPT + OUTPUT)
+
+
+async def test_a_stream_without_usage_is_charged_what_has_arrived(door: Door, road_of: RoadOf) -> None:
+    await door.script(rules=[{"reply": {"content": "hello"}, "report_usage": False}])
+    assert [piece async for piece in road_of().stream(HELLO)] == ["hello"]
+    await door.is_charged(PROMPT + 1)
+
+
 @pytest.mark.parametrize("end", [cancel, leave])
 async def test_stream_that_is_cancelled_or_left(
     door: Door, road_of: RoadOf, end: Callable[[Road, int], Awaitable[None]], left_stream: int

@@ -8,7 +8,6 @@ from doors import Door
 from google.adk.models import LlmRequest, LlmResponse
 from google.genai import types
 from roads import HELLO
-from table import OUTPUT, PROMPT
 
 from purser_client.google_adk.counted import messages_of, tools_of, usage_of
 
@@ -38,16 +37,6 @@ async def test_each_turn_of_a_run_with_tools_is_a_call_and_nothing_is_held_while
     assert len(served) == door.asks == 2
     assert held == [0]
     await door.is_charged(*(one["charged_tokens"] for one in served))
-
-
-async def test_a_reply_without_usage_is_charged_its_estimate_and_a_stream_what_has_arrived(
-    door: Door, road_of: Callable[..., Any]
-) -> None:
-    await door.script(rules=[{"reply": {"content": "hello"}, "report_usage": False}])
-    await road_of().ask(HELLO)
-    await door.is_charged(PROMPT + OUTPUT)
-    assert [piece async for piece in road_of().stream(HELLO)] == ["hello"]
-    await door.is_charged(PROMPT + OUTPUT, PROMPT + 1)
 
 
 @pytest.mark.parametrize(

@@ -38,16 +38,6 @@ async def test_each_turn_of_a_run_with_tools_is_a_call(door: Door, road_of: Call
     await door.is_charged(*(one["charged_tokens"] for one in served))
 
 
-async def test_a_reply_without_usage_is_charged_its_estimate_and_a_stream_what_has_arrived(
-    door: Door, road_of: Callable[..., Any]
-) -> None:
-    await door.script(rules=[{"reply": {"content": "hello"}, "report_usage": False}])
-    await road_of().ask(HELLO)
-    await door.is_charged(PROMPT + OUTPUT)
-    assert [piece async for piece in road_of().stream(HELLO)] == ["hello"]
-    await door.is_charged(PROMPT + OUTPUT, PROMPT + 1)
-
-
 async def test_an_agent_that_is_not_awaited_is_charged_and_refused_alike(
     door: Door, road_of: Callable[..., Any]
 ) -> None:

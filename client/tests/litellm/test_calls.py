@@ -111,16 +111,6 @@ async def test_a_stream_is_settled_although_litellm_has_seen_another_callback_be
     await door.is_charged(*(one["charged_tokens"] for one in await door.served()))
 
 
-async def test_a_reply_without_usage_is_charged_its_estimate_and_a_stream_what_has_arrived(
-    door: Door, road_of: Callable[..., Any]
-) -> None:
-    await door.script(rules=[{"reply": {"content": "hello"}, "report_usage": False}])
-    await road_of().ask(HELLO)
-    await door.is_charged(PROMPT + OUTPUT)
-    assert [piece async for piece in road_of().stream(HELLO)] == ["hello"]
-    await door.is_charged(PROMPT + OUTPUT, PROMPT + 1)
-
-
 async def test_a_stream_that_breaks_off_is_charged_what_has_arrived(door: Door, road_of: Callable[..., Any]) -> None:
     await door.script(
         rules=[{"reply": {"content": WORDS}, "chunks": 40}], faults=[{"kind": "drop", "after_chunks": ARRIVED}]

@@ -56,8 +56,9 @@ def common_settings(
 @pytest.fixture
 async def own_gateway(proxy_settings: Settings, dsn: str, task_queue: str) -> AsyncIterator[RunningGateway]:
     """A gateway of the test's own, which has counted nothing."""
-    async with running_gateway(on(proxy_settings, dsn, task_queue)) as running:
-        yield running
+    with on(proxy_settings, dsn, task_queue) as settings:
+        async with running_gateway(settings) as running:
+            yield running
 
 
 @dataclass

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from itertools import pairwise
 from typing import Self
 
@@ -32,6 +33,8 @@ LEVELS = tuple(kind for kind in Kind if kind not in LABELS)
 _ORDER = {kind: position for position, kind in enumerate(Kind)}
 _ID = re.compile(r"[A-Za-z0-9._~-]{1,128}")
 _MODEL = re.compile(r"[A-Za-z0-9._~:/-]{1,256}")
+REMEMBERED = 16_384
+"""Most scopes that are kept parsed: one call parses each of its scopes several times."""
 MAX_PATH = 16
 """Most scopes in one path, not counting tenant and user: bounds the rows that one hold locks."""
 
@@ -115,7 +118,8 @@ class Scope:
         return f"the id in scope {str(self)[:140]!r},"
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    @lru_cache(REMEMBERED)
+    def parse(cls, text: str) -> "Scope":
         """Parses `kind:id` from user input; raises `InvalidScope`."""
         scope = cls.stored(text)
         for part in scope._parts:
@@ -124,7 +128,8 @@ class Scope:
         return scope
 
     @classmethod
-    def stored(cls, text: str) -> Self:
+    @lru_cache(REMEMBERED)
+    def stored(cls, text: str) -> "Scope":
         """Parses a stored `kind:id`, which may predate today's rules; raises `InvalidScope`."""
         kind, colon, identifier = text.partition(":")
         if not colon:

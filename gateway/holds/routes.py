@@ -1,5 +1,6 @@
 """`/v1/holds`: hold, start attempts, settle, release, extend. A verdict is always 200."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -67,9 +68,9 @@ async def ask_each(body: HoldBatchBody, caller: Spender, use: Use) -> HoldBatchV
 
 
 async def _ask(body: HoldRequestBody, caller: Principal, use: Services) -> Shown:
-    stated = replace(Path.parse(body.path), tags=tags_of(body.tags))
+    stated = _tagged(Path.parse(body.path), body.tags)
     check_tenant(caller, *stated.scopes)
-    tagged = replace(stated, tags=tags_of(with_tags_of_key(body.tags, caller.tags)))
+    tagged = _tagged(stated, with_tags_of_key(body.tags, caller.tags)) if caller.tags else stated
     path = await use.payers.complete(caller.tenant, tagged)
     least_tokens = body.min_tokens or body.tokens
     quote = use.pricing.quote(body.model, body.tokens, least_tokens, body.nano_usd)
@@ -92,6 +93,10 @@ async def _ask(body: HoldRequestBody, caller: Principal, use: Services) -> Shown
     quote.check_priced(answer.gate)
     refusal = await _refusal(use, caller, answer.gate, request.ask, path.task_id())
     return _hold(answer, approval_id, refusal)
+
+
+def _tagged(path: Path, tags: Mapping[str, str]) -> Path:
+    return replace(path, tags=tags_of(tags)) if tags else path
 
 
 @router.get("/{hold_id}")

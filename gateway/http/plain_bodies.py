@@ -5,7 +5,7 @@ The rules are read from the model. A body that is not plain is left to the model
 
 import re
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import reduce
 from operator import or_
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, cast, get_args, get_origin
@@ -78,7 +78,7 @@ def _default(field: FieldInfo) -> Any:
         return msgspec.field()
     if field.default_factory is None:
         return msgspec.field(default=field.default)
-    return msgspec.field(default_factory=partial(field.get_default, call_default_factory=True))
+    return msgspec.field(default_factory=cast(Callable[[], Any], field.default_factory))
 
 
 def _plain(annotation: Any, checks: list[Check]) -> Any:

@@ -21,9 +21,9 @@ from purser.benchmarks.http.system import system
 from purser.benchmarks.limiters import environments
 from purser.benchmarks.limiters.litellm_proxy import litellm_proxy
 from purser.benchmarks.limiters.load import CALLERS, CALLS, TIGHT, TOKENS, Loaded, load, served
+from purser.benchmarks.limiters.provider import SLOW_S, run_provider
 from purser.benchmarks.limiters.purser import in_process, over_http, purser_proxy, through
 from purser.benchmarks.outcome import Outcome, Table
-from purser.benchmarks.proxy.provider import SLOW_S, run_provider
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
 

@@ -14,7 +14,7 @@ import aiohttp
 
 from purser.benchmarks.limiters.environments import PeerFailed, process
 from purser.benchmarks.limiters.load import MODEL, TOKENS, Budget, budgets
-from purser.benchmarks.proxy.callers import Road, Roads
+from purser.benchmarks.limiters.roads import Road, Roads
 
 KEY = "sk-bench"
 PRICE = 1e-6

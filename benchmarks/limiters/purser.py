@@ -11,8 +11,8 @@ import aiohttp
 
 from purser.benchmarks.http.system import System
 from purser.benchmarks.limiters.load import ANSWERED, REFUSED, TOKENS, Budget, Budgets, Call
-from purser.benchmarks.proxy.callers import Road, Roads, call_once, client_of
-from purser.benchmarks.proxy.provider import PROMPT, REPLY
+from purser.benchmarks.limiters.provider import PROMPT, REPLY
+from purser.benchmarks.limiters.roads import Road, Roads, call_once, client_of
 from purser.budget.actors import Actor
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest, Report

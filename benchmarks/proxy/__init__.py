@@ -19,11 +19,11 @@ from purser.benchmarks.http.system import system
 from purser.benchmarks.limiters import environments
 from purser.benchmarks.limiters.litellm_proxy import litellm_proxy
 from purser.benchmarks.limiters.load import CALLERS, CALLS, TIGHT, TOKENS, budgets, overload
+from purser.benchmarks.limiters.provider import run_provider
 from purser.benchmarks.limiters.purser import purser_proxy, through
+from purser.benchmarks.limiters.roads import Road, Roads, call_for
 from purser.benchmarks.outcome import Outcome
-from purser.benchmarks.proxy.callers import Road, Roads, call_for
 from purser.benchmarks.proxy.lines import LITELLM, PURSER, Line, outcome_of
-from purser.benchmarks.proxy.provider import run_provider
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
 

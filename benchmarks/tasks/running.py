@@ -12,7 +12,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from purser.benchmarks.background import background_process
 from purser.benchmarks.http.system import System, system
-from purser.benchmarks.proxy.provider import PROMPT, REPLY, run_provider
+from purser.benchmarks.limiters.provider import PROMPT, REPLY, run_provider
 from purser.benchmarks.tasks.baselines import baseline_worker
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool

@@ -52,7 +52,7 @@ class PartialReply:
         """Whether the reply is complete, even if the connection broke after it."""
         return self.finish_reason is not None and self.usage is not None
 
-    def add(self, text: str | None, calls: Iterable[Any], finish_reason: str | None) -> None:
+    def add(self, text: str | None, calls: Iterable[Mapping[str, Any]], finish_reason: str | None) -> None:
         """Adds one chunk; `calls` are tool call deltas in the format of the OpenAI API.
 
         Raises:
@@ -62,12 +62,13 @@ class PartialReply:
             self._texts.append(text)
             self._grow(text)
         for delta in calls:
-            call = self._calls.setdefault(delta.index or 0, _Call())
-            call.id = call.id or delta.id or ""
-            if delta.function.name and not call.name:
-                call.name = delta.function.name
+            call = self._calls.setdefault(delta.get("index") or 0, _Call())
+            call.id = call.id or delta.get("id") or ""
+            function = delta["function"]
+            if function.get("name") and not call.name:
+                call.name = function["name"]
                 self._new.append(call.name)
-            call.arguments.append(delta.function.arguments or "")
+            call.arguments.append(function.get("arguments") or "")
             self._grow(call.arguments[-1])
         if self.most_characters is not None and self.characters > self.most_characters:
             raise ProviderRejected("reply_too_large", cost=Cost.UNKNOWN)

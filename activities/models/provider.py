@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, TypeVar
@@ -11,12 +11,13 @@ import httpx
 from prometheus_client import CollectorRegistry
 
 from purser.activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
+from purser.activities.models.chunks import choices_of
 from purser.activities.models.egress import Bounds, OnSend, ProviderTransport, SendPermit, SmallerCap
 from purser.activities.models.embedding_requests import EmbeddingRequest, Embeddings
 from purser.activities.models.failures import failure_of
 from purser.activities.models.library_warnings import quieten_warnings
 from purser.activities.models.litellm_clients import client_of
-from purser.activities.models.litellm_library import is_imported, litellm_library, skip_summary
+from purser.activities.models.litellm_library import is_imported, litellm_library
 from purser.activities.models.metrics import CallMetrics, Requested
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.routes import Route, open_providers, route_to
@@ -243,25 +244,18 @@ class ModelProvider:
             # Nor are those of OpenAI's Responses API.
             _skip_responses_api_bridge=True,
         )
-        skip_summary(stream)
+        choices = choices_of(stream, route.provider, lambda usage: self._report(partial, usage))
         try:
-            async for chunk in stream:
-                # If the provider does not say how its reply ended, LiteLLM invents a `stop`.
-                finish = stream.received_finish_reason or stream.intermittent_finish_reason
-                for choice in chunk.choices[:1]:
-                    ended = choice.finish_reason if finish else None
-                    partial.add(choice.delta.content, choice.delta.tool_calls or (), ended)
-                    part = choice.model_dump(exclude_none=True) | {"finish_reason": ended}
-                    if ended or any(part["delta"].values()):
-                        await follow.on_chunk(part)
-                if partial.finish_reason is None and not await follow.covers(partial):
-                    partial.cut()
-                    break
+            async with aclosing(choices):
+                async for choice in choices:
+                    delta, ended = choice["delta"], choice.get("finish_reason")
+                    partial.add(delta.get("content"), delta.get("tool_calls") or (), ended)
+                    if ended or any(delta.values()):
+                        await follow.on_chunk(choice)
+                    if partial.finish_reason is None and not await follow.covers(partial):
+                        partial.cut()
+                        break
         finally:
-            # If the provider reports no usage, LiteLLM counts by itself: only usage in the chunks is a report.
-            for chunk in stream.chunks:
-                if getattr(chunk, "usage", None) is not None:
-                    self._report(partial, chunk.usage.model_dump())
             with suppress(Exception):
                 await stream.aclose()
         if partial.finish_reason is None:

@@ -1,6 +1,5 @@
 """Replies while they arrive."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from purser.budget.usage import Usage
 
 
 def delta(index: int, arguments: str, call_id: str | None = None, name: str | None = None) -> Any:
-    return SimpleNamespace(index=index, id=call_id, function=SimpleNamespace(name=name, arguments=arguments))
+    return {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
 
 
 def test_text_and_calls_are_put_together_in_order() -> None:

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from temporalio.client import Client, WorkflowHistory
-from temporalio.worker import Replayer
+from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 
-from purser.compose.processes.worker import WORKFLOWS, sandbox
+from purser.compose.processes.worker import WORKFLOWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ async def replay_running(client: Client, task_queue: str, limit: int) -> ReplayR
         task_queue: task queue of their workers.
         limit: maximum number of workflows.
     """
-    replayer = Replayer(workflows=WORKFLOWS, workflow_runner=sandbox())
+    replayer = Replayer(workflows=WORKFLOWS, workflow_runner=UnsandboxedWorkflowRunner())
     workflows, failed = 0, {}
     async with replayer.workflow_replay_iterator(_running(client, task_queue, limit)) as results:
         async for result in results:

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 from temporalio.client import WorkflowHistory
-from temporalio.worker import Replayer
+from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 from temporalio.workflow import NondeterminismError
 
-from purser.compose.processes.worker import sandbox
 from purser.workflows.agent_run import AgentRun
 from purser.workflows.agent_task import AgentTask
 from purser.workflows.compress_session import CompressSession
@@ -19,7 +18,7 @@ SAVED = sorted(HISTORIES.glob("*.json"))
 
 @pytest.mark.parametrize("saved", SAVED, ids=lambda path: path.stem)
 async def test_a_saved_history_replays(saved: Path) -> None:
-    replayer = Replayer(workflows=[AgentTask, AgentRun, CompressSession], workflow_runner=sandbox())
+    replayer = Replayer(workflows=[AgentTask, AgentRun, CompressSession], workflow_runner=UnsandboxedWorkflowRunner())
     await replayer.replay_workflow(WorkflowHistory.from_json(saved.stem, saved.read_text()))
 
 
@@ -42,6 +41,6 @@ async def test_a_workflow_whose_steps_changed_does_not_replay(monkeypatch: pytes
 
     monkeypatch.setattr(Gate, "sleep_out", at_once)
     saved = HISTORIES / "delay_and_provider_failure.agent-a.json"
-    replayer = Replayer(workflows=[AgentRun], workflow_runner=sandbox())
+    replayer = Replayer(workflows=[AgentRun], workflow_runner=UnsandboxedWorkflowRunner())
     with pytest.raises(NondeterminismError):
         await replayer.replay_workflow(WorkflowHistory.from_json(saved.stem, saved.read_text()))

@@ -22,7 +22,9 @@ IDLE_S = 1.0
 """Seconds between two reads without subscribers: positions are assigned for other readers, such as webhooks, too."""
 MAX_BACKOFF_S = 5.0
 READ = 250
-"""Events that the reader distributes before it yields to the event loop."""
+"""Events that the reader reads at a time."""
+SLICE = 50
+"""Subscribers that are offered events before the event loop does other work: requests would wait for a thousand."""
 PAGE = 500
 PAGERS = 4
 """Subscribers that may read pages at the same time: requests need connections too."""
@@ -213,13 +215,25 @@ class Feed:
         self._started.set()
         while self._subscriptions:
             events = await self._events.after(self.position, READ)
-            for event in events:
-                for subscription in self._subscriptions.get(event.tenant, ()):
-                    subscription.offer(event)
-                self.position = event.position
+            if events:
+                # First of all: whoever joins from here on reads these events from the table.
+                self.position = events[-1].position
+                await self._offer(events)
             if len(events) < READ:
                 return
-            await asyncio.sleep(0)
+
+    async def _offer(self, events: Sequence[Event]) -> None:
+        """Offers events to their subscribers, to a few of them at a time: each that wakes up writes at once."""
+        by_tenant: defaultdict[str, list[Event]] = defaultdict(list)
+        for event in events:
+            by_tenant[event.tenant].append(event)
+        for tenant, own in by_tenant.items():
+            subscriptions = list(self._subscriptions.get(tenant, ()))
+            for start in range(0, len(subscriptions), SLICE):
+                for subscription in subscriptions[start : start + SLICE]:
+                    for event in own:
+                        subscription.offer(event)
+                await asyncio.sleep(0)
 
     def _pause_s(self) -> float:
         return EVERY_S if self._subscriptions else IDLE_S

@@ -1,6 +1,7 @@
 """The feed: each subscriber gets each of its events once and in order, even if it falls behind or reconnects."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -230,3 +231,47 @@ async def test_a_subscriber_that_leaves_is_removed(pool: Pool, feed: Feed) -> No
     async with feed.subscribe(TENANT), feed.subscribe("other"):
         assert feed.subscribers == 2
     assert feed.subscribers == 0
+
+
+async def test_an_event_reaches_a_few_subscribers_at_a_time(pool: Pool, feed: Feed) -> None:
+    reached: list[int] = []
+
+    async def follow() -> None:
+        async with feed.subscribe(TENANT) as events:
+            await take(events, 1)
+            reached.append(at)
+
+    following = [asyncio.create_task(follow()) for _ in range(4 * module.SLICE)]
+    at = 0
+    await until(lambda: feed.subscribers == len(following))
+    await put_events(pool, 1)
+    async with asyncio.timeout(30):
+        while len(reached) < len(following):
+            await asyncio.sleep(0)  # as a request that waits for its turn
+            at += 1
+    assert max(Counter(reached).values()) <= module.SLICE
+
+
+class Unforgotten(Events):
+    """Events of which none is forgotten, so that a subscriber joins at once."""
+
+    async def forgotten(self, tenant: str) -> int:
+        return 0
+
+
+async def test_who_joins_while_an_event_is_on_its_way_gets_it_once(pool: Pool) -> None:
+    async with running(pool, Unforgotten(pool)) as feed:
+
+        async def join_on_the_first() -> list[int]:
+            async with feed.subscribe(TENANT) as events:
+                await take(events, 1)
+                async with feed.subscribe(TENANT, after=before) as joined:
+                    return await take(joined, 2)
+
+        joining = [asyncio.create_task(join_on_the_first()) for _ in range(2 * module.SLICE)]
+        await until(lambda: feed.subscribers == len(joining))
+        before = feed.position
+        await put_events(pool, 1)
+        await until(lambda: feed.position > before)
+        await put_events(pool, 2)
+        assert await asyncio.gather(*joining) == [[1, 2]] * len(joining)

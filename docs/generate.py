@@ -1,4 +1,4 @@
-"""Writes pages of docs/reference, and operations/limits.md, from the code: `python docs/generate.py`."""
+"""Writes docs/reference, operations/limits.md and how-to/clients/tested.md from the code: `python docs/generate.py`."""
 
 import ast
 import inspect
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import typer
 
-from docs import http_page, limits_page
+from docs import http_page, limits_page, tested_page
 from purser import activities
 from purser.activities import holds
 from purser.compose.cli import build
@@ -198,6 +198,7 @@ def main() -> None:
     for name, text in (("cli.md", cli()), ("http.md", http()), ("temporal.md", temporal())):
         (REFERENCE / name).write_text(text, encoding="utf-8")
     (REFERENCE.parent / "operations" / "limits.md").write_text(limits(), encoding="utf-8")
+    (REFERENCE.parent / "how-to" / "clients" / "tested.md").write_text(tested_page.page(GENERATED), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ from datetime import timedelta
 from importlib.metadata import version
 
 import pytest
-from temporalio.api.enums.v1 import EventType
+from temporalio.api.enums.v1 import EventType, TaskQueueType
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 
@@ -33,15 +35,16 @@ async def system(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIte
 
 
 @asynccontextmanager
-async def versioned(system: World, version: WorkerDeploymentVersion) -> AsyncIterator[None]:
-    """A worker of this version."""
-    activities = all_activities(system.dependencies)
-    async with make_worker(system.client, system.task_queue, activities, timedelta(seconds=5), version):
+async def versioned(system: World, version: WorkerDeploymentVersion, address: str) -> AsyncIterator[None]:
+    """A worker of this version, in a process that starts no tasks: those go first to the workers of their client."""
+    activities, client = all_activities(system.dependencies), await Client.connect(address)
+    async with make_worker(client, system.task_queue, activities, timedelta(seconds=5), version):
         yield
 
 
-async def make_current(version: WorkerDeploymentVersion, address: str) -> None:
-    """Set the current version as an operator does; the server knows a version once its worker has polled."""
+async def make_current(system: World, version: WorkerDeploymentVersion, address: str) -> None:
+    """Set the current version as an operator does, once the server knows it from a poll of its worker, and wait until
+    the task queues have heard of it."""
 
     async def set_version() -> bool | None:
         words = ("worker", "deployment", "set-current-version", "--yes", "--address", address)
@@ -49,7 +52,21 @@ async def make_current(version: WorkerDeploymentVersion, address: str) -> None:
         done = await asyncio.to_thread(subprocess.run, [find_temporal(), *words, *named], capture_output=True)
         return done.returncode == 0 or None
 
+    async def heard() -> bool:
+        found = [
+            await system.client.workflow_service.describe_task_queue(
+                DescribeTaskQueueRequest(
+                    namespace=system.client.namespace,
+                    task_queue=TaskQueue(name=system.task_queue),
+                    task_queue_type=kind,
+                )
+            )
+            for kind in (TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW, TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY)
+        ]
+        return {one.versioning_info.current_deployment_version.build_id for one in found} == {version.build_id}
+
     await eventually(set_version)
+    await eventually(heard)
 
 
 async def build_of(system: World, task_id: str, agent_id: str = "") -> tuple[str, int]:
@@ -64,13 +81,13 @@ async def test_a_task_stays_with_the_version_it_began_on_and_later_tasks_go_to_t
 ) -> None:
     deployment, pinned = f"purser-{uuid.uuid4().hex[:8]}", int(VersioningBehavior.PINNED)
     blue, green = (WorkerDeploymentVersion(deployment, build) for build in ("blue", "green"))
-    async with versioned(system, blue):
-        await make_current(blue, temporal_address)
+    async with versioned(system, blue, temporal_address):
+        await make_current(system, blue, temporal_address)
         system.provider.control.hold(Match(attempt=1))
         old = await system.submit(system.agent("a"), system.agent("b", depends_on=["a"]))
         await system.provider.control.wait_held()
-        async with versioned(system, green):
-            await make_current(green, temporal_address)
+        async with versioned(system, green, temporal_address):
+            await make_current(system, green, temporal_address)
             system.provider.control.continue_held()
             new = await system.submit(system.agent("a"))
             ended = [await system.end(task) for task in (old, new)]

@@ -13,7 +13,13 @@ from purser.compose.settings.required import required
 
 # By default the core of the SDK logs to stdout, which is reserved for the output of commands.
 CORE_LOGS = LoggingConfig(
-    filter=TelemetryFilter(core_level="WARN", other_level="ERROR"),
+    # It warns where a local activity ends after its workflow has, of which nothing follows.
+    filter=",".join(
+        (
+            TelemetryFilter(core_level="WARN", other_level="ERROR").formatted(),
+            "temporalio_sdk_core::worker::activities::local_activities=ERROR",
+        )
+    ),
     forwarding=LogForwardingConfig(logging.getLogger("temporalio.core")),
 )
 

@@ -102,7 +102,7 @@ def postgres_server(run_dir: Path) -> Iterator[str]:
         home = Path(tempfile.mkdtemp(prefix="purser-tests-", dir=_memory() or run_dir))
         # It never crashes, so nothing has to reach the disk.
         quick = {"fsync": "off", "full_page_writes": "off"}
-        server = EmbeddedPostgres(home / "postgres", {"max_connections": "400", "shared_buffers": "256MB", **quick})
+        server = EmbeddedPostgres(home / "postgres", {"max_connections": "600", "shared_buffers": "256MB", **quick})
         address = asyncio.run(server.start())
 
         def stop() -> None:

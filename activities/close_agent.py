@@ -1,5 +1,6 @@
 """The activity `close_agent`: stores an agent's outcome, closes its keys and withdraws its approval requests."""
 
+import asyncio
 from dataclasses import dataclass
 
 from temporalio import activity
@@ -28,7 +29,8 @@ class CloseAgent:
         tenant = closing.agent.tenant
         for key in filter(None, (closing.key, closing.compression_key, closing.last_key, *closing.tool_keys)):
             await self.ledger.release(tenant, key=key)
-        for key in filter(None, (closing.key, *closing.tool_keys)):
-            await self.approvals.withdraw(tenant, key)
-        await self.agents.close(closing.agent, closing.outcome)
-        await self.ledger.end_scopes(tenant, [agent_scope(closing.agent.task_id, closing.agent.agent_id)])
+        await asyncio.gather(
+            *(self.approvals.withdraw(tenant, key) for key in filter(None, (closing.key, *closing.tool_keys))),
+            self.agents.close(closing.agent, closing.outcome),
+            self.ledger.end_scopes(tenant, [agent_scope(closing.agent.task_id, closing.agent.agent_id)]),
+        )

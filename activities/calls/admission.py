@@ -40,8 +40,11 @@ from purser.context.strategies import STRATEGIES
 from purser.context.tokens.calibration import is_calibrated
 from purser.context.windows import plan_window
 from purser.context.windows.excerpts import Within
-from purser.context.windows.plans import WindowPlan
+from purser.context.windows.plans import MemoryRef, PersonalRef, WindowPlan
 from purser.workflows.contract import AdmitInput, AdmitResult, Plan
+
+_Texts = tuple[Conversation, Conversation, PersonalRef | None, MemoryRef | None]
+"""The session, the agent's own conversation, the personal settings and the documents."""
 
 
 def ignore_step(kind: str, step: int) -> None:
@@ -77,8 +80,9 @@ class Admission:
 
     async def admit(self, request: AdmitInput) -> AdmitResult:
         """Returns the gate's verdict, or the advice to compress first."""
-        agent_context = await self.agent_contexts.of(request.agent)
-        call = await self.calls.find(request.agent, request.key)
+        agent_context, call = await asyncio.gather(
+            self.agent_contexts.of(request.agent), self.calls.find(request.agent, request.key)
+        )
         if call is not None:
             return await self._admitted(call, agent_context, patient=request.patient)
         climb = NO_STEPS
@@ -99,8 +103,10 @@ class Admission:
         """The call as it asks on these steps of its ladders, or the advice to compress first."""
         agent_context = await self._calibrated(await self.ladder.eased(declared, climb))
         own = agent_context.path.scopes[-1:]
-        [budget] = await self.room.policies.budgets_of(request.agent.tenant, own, request.agent.task_id)
-        plan = await self._window(agent_context, budget, climb.compression, last=request.last)
+        [budget], texts = await asyncio.gather(
+            self.room.policies.budgets_of(request.agent.tenant, own, request.agent.task_id), self._texts(agent_context)
+        )
+        plan = await self._window(agent_context, texts, budget, climb.compression, last=request.last)
         if plan.compress is not None and request.may_compress and _leaves_out(plan):
             return AdmitResult(Plan.COMPRESS, verdict="", compress_thread=plan.compress, compress_budget=plan.budget)
         # The hold of a last call cannot grow: it gets its part of what is reserved, and no more.
@@ -116,13 +122,11 @@ class Admission:
         last = await self.calls.last_report(agent_context.ref, agent_context.model)
         return replace(agent_context, calibration=agent_context.calibration.following(*last)) if last else agent_context
 
-    async def _window(
-        self, agent_context: AgentContext, budget: BudgetView, share: Decimal, *, last: bool
-    ) -> WindowPlan:
-        """Plans the window of a call, of which it may fill a share."""
+    async def _texts(self, agent_context: AgentContext) -> _Texts:
+        """Reads what the window of a call may show, by reference."""
         tenant, session_id, model = agent_context.ref.tenant, agent_context.session_id, agent_context.model
         within = Within(agent_context.window_tokens, agent_context.context.primers)
-        session, own, personal, documents = await asyncio.gather(
+        return await asyncio.gather(
             self.conversations.conversation(
                 tenant, session_id, model=model, upto=agent_context.question.seq - 1, within=within
             ),
@@ -130,6 +134,12 @@ class Admission:
             self.extras.personal(agent_context),
             self.extras.documents(agent_context),
         )
+
+    async def _window(
+        self, agent_context: AgentContext, texts: _Texts, budget: BudgetView, share: Decimal, *, last: bool
+    ) -> WindowPlan:
+        """Plans the window of a call, of which it may fill a share."""
+        session, own, personal, documents = texts
         left, system_tokens = await self.room.left(agent_context, budget, last=last), agent_context.system_tokens
         text = CONCLUDE if last else await self.room.line(agent_context)
         closing = await closing_of(agent_context.model, text)

@@ -103,8 +103,5 @@ class Agents:
     async def close_task(
         self, tenant: str, task_id: str, status: TaskStatus, connection: Connection, *, reason: str = ""
     ) -> bool:
-        """Stores a task's final status and the reason for it, if there is one; `False`: it had already ended."""
-        if await connection.fetchval(_SQL["close_task"], tenant, task_id, status, reason) is None:
-            return False
-        await connection.execute(_SQL["close_agents"], tenant, task_id, reason)
-        return True
+        """Ends a task and all its agents, with the reason if there is one; `False`: it had already ended."""
+        return await connection.fetchval(_SQL["close_task"], tenant, task_id, status, reason) is not None

@@ -16,12 +16,16 @@ update agents a set status = $4, reason = $5, scope = $6, ended_at = clock_times
         select c.reply_seq from calls c where c.tenant = $1 and c.task_id = $2 and c.agent_id = $3 and c.reply_seq is not null
         order by c.turn desc limit 1) end
 where tenant = $1 and task_id = $2 and agent_id = $3 and ended_at is null;
--- name: close_agents
-update agents set status = 'cancelled', reason = coalesce(nullif($3, ''), 'cancelled'), ended_at = clock_timestamp()
-where tenant = $1 and task_id = $2 and ended_at is null;
 -- name: close_task
-update tasks set status = $3, reason = $4, ended_at = clock_timestamp()
-where tenant = $1 and task_id = $2 and ended_at is null returning task_id;
+-- Agents that have not ended end with their task. No row: it had ended already.
+with ended as (
+    update tasks set status = $3, reason = $4, ended_at = clock_timestamp()
+    where tenant = $1 and task_id = $2 and ended_at is null returning task_id
+), rest as (
+    update agents set status = 'cancelled', reason = coalesce(nullif($4, ''), 'cancelled'), ended_at = clock_timestamp()
+    where tenant = $1 and task_id = $2 and ended_at is null and exists (select from ended)
+)
+select task_id from ended;
 -- name: unchecked
 -- Running tasks not checked for $1, at most $2, marked as checked: the caller checks them.
 update tasks t set checked_at = clock_timestamp()

@@ -1,5 +1,6 @@
 """Agent contexts: everything about an agent that its activities need and that is fixed while it runs, cached."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -143,11 +144,13 @@ class AgentContexts:
         with_recall = (await count_async(system, [*tools, RECALL_TOOL], agent.model)).tokens - PER_CONVERSATION
         activities = {tool.name: (tool.activity or tool.name, tool.task_queue or "") for tool in agent.tools}
         recall = str(ActivityName.RECALL_MESSAGE)
-        personal = await self._personal.personal(ref.tenant, task.session_id)
+        personal, calibration, (question, replies) = await asyncio.gather(
+            self._personal.personal(ref.tenant, task.session_id),
+            self._calibrations.of(ref.tenant, agent.model),
+            self._texts(ref, record, agent),
+        )
         context = task.resolved_context(self._settings.context, personal).settings
-        calibration = await self._calibrations.of(ref.tenant, agent.model)
         window = window_of(agent.model, self._prices.context_window(agent.model), default=context.context_window_tokens)
-        question, replies = await self._texts(ref, record, agent)
         path = task.path(agent.id).below(*payers(ref.tenant, record.user_id))
         return AgentContext(
             ref=ref,

@@ -5,7 +5,14 @@ from collections.abc import AsyncIterator
 import pytest
 from temporalio.client import Client
 
+from purser.activities.models.litellm_library import litellm_library
 from tests.support.world import World, world
+
+
+@pytest.fixture(autouse=True)
+def _imported() -> None:
+    """Imports LiteLLM, which on a busy machine takes longer than a test waits."""
+    litellm_library()
 
 
 @pytest.fixture

@@ -8,19 +8,12 @@ import pytest
 from temporalio import activity
 from temporalio.service import RPCError
 
-from purser.activities.models.litellm_library import litellm_library
 from purser.activities.runtime.registry import Activity, all_activities
 from purser.budget.errors import LedgerUnavailable
 from purser.compose.demo.provider import Fault, FaultKind
 from purser.workflows.contract import ActivityName, AgentClosing, TaskClosing, TaskRef
 from tests.support.servers.raw_server import endless, raw_server, replies
 from tests.support.world import LEASE_S, World, eventually, named
-
-
-@pytest.fixture(autouse=True)
-def _imported() -> None:
-    """Imports LiteLLM, which on a busy machine takes longer than a test waits."""
-    litellm_library()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from purser.activities.errors import Cost, ProviderRejected, ProviderUnavailable
 
 OnUsageRefused = Callable[[str], None]
 """Called with a code if a usage report is refused."""
-_DONE = (b"data: [DONE]", b"data:[DONE]")
+DONE = (b"data: [DONE]", b"data:[DONE]")
 """Last line of a stream in the format of the OpenAI API."""
 _END_S = 0.1
 """Seconds that the end of a body may take after it."""
@@ -67,7 +67,7 @@ async def event_lines(
             raise ProviderRejected("reply_too_large", cost=Cost.UNKNOWN)
         if end:
             lines = bytes(pending)
-            if lines.rstrip().rpartition(b"\n")[2].startswith(_DONE):
+            if lines.rstrip().rpartition(b"\n")[2].startswith(DONE):
                 await _read_to_end(chunks)
             for piece in _pieces(_with_counts(lines, on_usage_refused)):
                 yield piece

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from purser.activities.models.answers import DONE
 from purser.activities.models.litellm_library import skip_summary
 
 Choice = dict[str, Any]
@@ -55,7 +56,7 @@ async def _from_wire(response: Any, on_usage: OnUsage) -> AsyncGenerator[Choice,
     finish_of: Any = import_module("litellm.litellm_core_utils.core_helpers").map_finish_reason
     async for lines in response.aiter_bytes():  # whole ones: the transport sees to it
         for line in lines.splitlines():
-            if not line.startswith(b"data:") or line.startswith((b"data: [DONE]", b"data:[DONE]")):
+            if not line.startswith(b"data:") or line.startswith(DONE):
                 continue
             chunk = json.loads(line[5:])
             if chunk.get("error"):

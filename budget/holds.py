@@ -26,10 +26,10 @@ MAX_ATTEMPT = 2**31 - 1
 
 
 UNPRICED = "unpriced"
+"""Marks the stored usage of a report without a known price."""
 PROVIDER_REQUEST = "provider_request_id"
 BESIDE = (UNPRICED, PROVIDER_REQUEST)
 """Names that are stored beside the figures of a report and are no part of its digest."""
-"""Marks the stored usage of a report without a known price."""
 
 
 class HoldState(StrEnum):

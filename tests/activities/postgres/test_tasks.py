@@ -10,12 +10,14 @@ from purser.activities.postgres.agents import Agents
 from purser.activities.postgres.tasks import Submitted, Tasks
 from purser.activities.tasks.file import TaskFile
 from purser.budget.policies.fields import Mode
-from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Scope
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.workflows.contract import TaskStatus
+from tests.support.ledger import Books, report, request
 
 TENANT = "acme"
 AGENT = {"id": "a", "model": "gpt-4o", "instructions": "Be brief."}
@@ -111,6 +113,32 @@ async def test_a_task_of_another_tenant_is_not_found(tasks: Tasks) -> None:
     await tasks.submit(TENANT, file(), "ann")
     with pytest.raises(TaskNotFound, match="'t1'"):
         await tasks.get("other", "t1")
+
+
+async def test_a_plan_that_was_made_while_tables_were_empty_reads_a_task_alone(dsn: str) -> None:
+    async with await create_pool(dsn, size=1) as pool:
+        books = Books.on(pool)
+        tasks = Tasks(pool, books.policies, Conversations(pool))
+        await tasks.submit(TENANT, file(), "ann")
+        for _ in range(7):  # prepared statements settle on a plan after five executions
+            await tasks.get(TENANT, "t1")
+        asks = [Ask(TENANT, request(f"k{number}", 10, 0, f"agent:other{number}/a")) for number in range(300)]
+        answers = await hold_together(pool, books.settings, None, asks)
+        settles = [Settle(TENANT, int(answer.hold_id or 0), 1, report(5)) for answer in answers if answer]
+        await settle_together(pool, books.settings, None, settles)
+        before = await rows_read(pool)
+        await tasks.get(TENANT, "t1")
+        assert await rows_read(pool) - before < 100
+
+
+async def rows_read(pool: Pool) -> int:
+    """Rows read so far from tables, most of them through an index."""
+    await pool.execute("select pg_stat_force_next_flush()")
+    await pool.execute("select pg_stat_clear_snapshot()")
+    read: int = await pool.fetchval(
+        "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint from pg_stat_user_tables"
+    )
+    return read
 
 
 async def test_pages_go_from_new_to_old_and_end(pool: Pool, tasks: Tasks) -> None:

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from pydantic_core import to_json
@@ -12,16 +11,11 @@ from pydantic_core import to_json
 from purser.budget.errors import InvalidRequest
 from purser.budget.gate import Amount, GateAnswer
 from purser.budget.labels import check_labels, labels_of
-from purser.budget.policies.fields import MAX_AMOUNT
 from purser.budget.scopes import Path, Scope
 from purser.budget.usage import Usage
+from purser.wire.enums import HoldState as HoldState
+from purser.wire.limits import MAX_AMOUNT, MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS
 
-MAX_KEY = 256
-MAX_CALL_TOKENS = 10**9
-"""Most tokens that one call may ask for, hold or report: far more than any context window."""
-MAX_CALL_NANO_USD = 10**15
-"""Most nano-dollars of one call: a million dollars."""
-MAX_LEASE_MS = 24 * 3_600_000
 MAX_ATTEMPT = 2**31 - 1
 
 
@@ -30,17 +24,6 @@ UNPRICED = "unpriced"
 PROVIDER_REQUEST = "provider_request_id"
 BESIDE = (UNPRICED, PROVIDER_REQUEST)
 """Names that are stored beside the figures of a report and are no part of its digest."""
-
-
-class HoldState(StrEnum):
-    """State of a hold. A hold ends exactly once."""
-
-    NONE = "none"
-    """The key is bound to its payload; nothing is held."""
-    HELD = "held"
-    SETTLED = "settled"
-    RELEASED = "released"
-    EXPIRED = "expired"
 
 
 @dataclass(frozen=True, slots=True)

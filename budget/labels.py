@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from purser.budget.errors import InvalidRequest, InvalidScope
 from purser.budget.scopes import LABELS, Kind, Path, Scope
+from purser.wire.limits import MAX_TAGS
 
-MAX_TAGS = 10
-"""Most tags of one call: bounds the rows that one hold locks."""
 _NOT_IN_MODELS = re.compile(r"[^A-Za-z0-9._~:/-]")
 
 

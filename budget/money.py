@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 
 from purser.budget.errors import InvalidRequest
-from purser.budget.policies.fields import MAX_AMOUNT
+from purser.wire.limits import MAX_AMOUNT
 
 NANO = 10**9
 """Nano-dollars in a dollar."""

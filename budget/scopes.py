@@ -10,6 +10,7 @@ from typing import Self
 
 from purser.budget.errors import InvalidPolicy, InvalidScope
 from purser.budget.windows import read_window
+from purser.wire.limits import MAX_PATH
 
 
 class Kind(StrEnum):
@@ -35,8 +36,6 @@ _ID = re.compile(r"[A-Za-z0-9._~-]{1,128}")
 _MODEL = re.compile(r"[A-Za-z0-9._~:/-]{1,256}")
 REMEMBERED = 16_384
 """Most scopes that are kept parsed: one call parses each of its scopes several times."""
-MAX_PATH = 16
-"""Most scopes in one path, not counting tenant and user: bounds the rows that one hold locks."""
 
 
 def check_id(value: str, what: str) -> str:

@@ -3,7 +3,9 @@
 The gateway declares each type once; these are the same types for programs that do not have its code.
 """
 
+import importlib
 import keyword
+import pkgutil
 import subprocess
 import sys
 from collections import Counter
@@ -15,6 +17,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from docs.http_page import openapi
+from purser import wire
 from purser.gateway.http.openapi import operations
 
 TYPES = Path(__file__).parent / "purser_client" / "types"
@@ -47,8 +50,20 @@ def modules() -> dict[str, str]:
     spec = openapi()
     schemas: dict[str, Schema] = spec["components"]["schemas"]
     homes = _homes(spec, schemas)
-    texts = {f"{module}.py": _module(module, schemas, homes) for module in (COMMON, *TAGS, *APART)}
-    return texts | {"__init__.py": _init(homes)}
+    made = {module: _module(module, schemas, homes) for module in (COMMON, *TAGS, *APART) if module in homes.values()}
+    return {f"{module}.py": text for module, text in made.items()} | {"__init__.py": _init(homes)}
+
+
+def written() -> dict[str, str]:
+    """The module below `wire` of every type that is written there."""
+    names = [one.name for one in pkgutil.iter_modules(wire.__path__)]
+    modules = [importlib.import_module(f"{wire.__name__}.{name}") for name in names]
+    return {
+        name: f"wire.{module.__name__.rpartition('.')[2]}"
+        for module in modules
+        for name, one in vars(module).items()
+        if isinstance(one, type) and one.__module__ == module.__name__
+    }
 
 
 def offered(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, Schema]]:
@@ -68,7 +83,8 @@ def _homes(spec: Mapping[str, Any], schemas: Mapping[str, Schema]) -> dict[str, 
             users.setdefault(name, []).append(one["tags"][0])
     apart = {name: module for module, names in APART.items() for name in names}
     own = {name: tags[0] if len(set(tags)) == 1 else COMMON for name, tags in sorted(users.items())}
-    return own | {name: apart[name] for name in own if name in apart and own[name] != COMMON}
+    own |= {name: apart[name] for name in own if name in apart and own[name] != COMMON}
+    return own | {name: module for name, module in written().items() if name in own}
 
 
 def _closure(node: Any, schemas: Mapping[str, Schema]) -> set[str]:
@@ -108,16 +124,20 @@ def _module(module: str, schemas: Mapping[str, Schema], homes: Mapping[str, str]
     ]
     bases = [base for base in ("Answer", "Body") if f"({base})" in body]
     imports.append(f"from purser_client.types.base import {', '.join(bases)}" if bases else "")
-    for other in (COMMON, *TAGS, *APART):
+    for other in sorted({*homes.values()}):
         used = sorted({name for each in own for name in _references(schemas[each]) if homes[name] == other})
         if other != module and used:
-            imports.append(f"from purser_client.types.{other} import {', '.join(used)}")
+            imports.append(f"from {_package(other)} import {', '.join(used)}")
     return "\n".join([HEAD.format(title=_title(module)), *imports, "", "", body, ""])
 
 
 def _typing(body: str) -> list[str]:
     names = [name for name in ("Any", "Literal") if f"{name}[" in body or f"{name}\n" in body or f" {name}]" in body]
     return [f"from typing import {', '.join(names)}"] if names else []
+
+
+def _package(module: str) -> str:
+    return f"purser_client.{module}" if module.startswith("wire.") else f"purser_client.types.{module}"
 
 
 def _title(module: str) -> str:
@@ -128,7 +148,7 @@ def _init(homes: Mapping[str, str]) -> str:
     lines = [HEAD.format(title="Bodies and answers of the HTTP API")]
     for module in sorted({*homes.values()}):
         names = sorted(name for name in homes if homes[name] == module)
-        lines += [f"from purser_client.types.{module} import {', '.join(names)}"]
+        lines += [f"from {_package(module)} import {', '.join(names)}"]
     listed = ", ".join(f'"{name}"' for name in sorted(homes))
     return "\n".join([*lines, "", f"__all__ = [{listed}]", ""])
 

@@ -5,9 +5,6 @@ from collections.abc import Iterable
 
 from purser.activities.tasks.file import MAX_AGENTS, MAX_TOOLS
 from purser.budget.approvals import MAX_NOTE, MAX_TICKET_URL
-from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS
-from purser.budget.policies.fields import MAX_AMOUNT
-from purser.budget.scopes import MAX_PATH
 from purser.compose.http.connections import (
     MAX_HEADER_BYTES,
     MAX_HEADERS,
@@ -21,10 +18,18 @@ from purser.context.tokens.pieces import UNBROKEN
 from purser.gateway.events.feed import BUFFER
 from purser.gateway.events.stream import HEARTBEAT_S, SEND_TIMEOUT_S
 from purser.gateway.health import CACHED_S
-from purser.gateway.holds.schemas import MAX_BATCH
 from purser.gateway.http.bodies import MAX_BODY, MAX_DEPTH, MAX_FORM, MAX_LARGE_BODY, MAX_VALUES
 from purser.gateway.sessions.schemas import MAX_MESSAGES, MAX_QUESTION
 from purser.gateway.webhooks.targets import MAX_URL
+from purser.wire.limits import (
+    MAX_AMOUNT,
+    MAX_BATCH,
+    MAX_CALL_NANO_USD,
+    MAX_CALL_TOKENS,
+    MAX_KEY,
+    MAX_LEASE_MS,
+    MAX_PATH,
+)
 
 HEAD = """# Limits
 

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 
 from purser.gateway.errors import GatewayStopping
 from purser.gateway.http.problems import not_ready
-from purser.gateway.http.views import View
+from purser.wire.base import View
 
 CHECK_TIMEOUT_S = 2.0
 CACHED_S = 1.0

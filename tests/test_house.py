@@ -19,6 +19,7 @@ def checkout(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "purser", tmp_path / "purser", symlinks=True)
     for package in PACKAGES:
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "docs"))
+    shutil.copytree(ROOT / "client" / "purser_client" / "wire", tmp_path / "client" / "purser_client" / "wire")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
 
@@ -33,6 +34,9 @@ def checkout(tmp_path: Path) -> Path:
             "import purser.workflows.agent_task",
             "Activities import only the contract of workflows",
         ),
+        ("client/purser_client/wire/base.py", "import purser.budget", "Layers"),
+        ("client/purser_client/wire/enums.py", "import pydantic", "What rules share with the HTTP API is light"),
+        ("activities/__init__.py", "import purser.wire.base", "Only the gateway knows the bodies and answers"),
         ("workflows/__init__.py", "import purser.activities", "Workflows are deterministic"),
         ("workflows/__init__.py", "import asyncpg", "Workflows are deterministic"),
         ("workflows/contract.py", "import temporalio", "The contract of workflows and activities is light"),

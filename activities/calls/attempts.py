@@ -10,12 +10,13 @@ from purser.activities.errors import Cost, ProviderError
 from purser.activities.models.egress import SendPermit
 from purser.budget.errors import BudgetError
 from purser.budget.gate import Amount, GateAnswer
-from purser.budget.holds import MAX_CALL_TOKENS, HoldRequest, Report
+from purser.budget.holds import HoldRequest, Report
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.call_prices import Unpriced, charge, ignore_unpriced, outcome_of
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.usage import Usage
+from purser.wire.limits import MAX_CALL_TOKENS
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializ
 
 from purser.budget.errors import InvalidRequest
 from purser.budget.money import NANO, parse_dollars, typed_dollars
-from purser.budget.policies.fields import MAX_AMOUNT, Mode
+from purser.budget.policies.fields import Mode
 from purser.budget.policies.policy import PolicyPatch
+from purser.wire.limits import MAX_AMOUNT
 
 
 def _nano_usd(value: object) -> int:

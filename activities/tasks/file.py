@@ -22,17 +22,17 @@ from purser.activities.models.names import check_model_name
 from purser.activities.tasks.budgets import NanoUsd, Part, ScopeBudget, TaskBudget, Tokens
 from purser.activities.tasks.checks import TOO_DEEP, explain, ids_in_circles, is_below
 from purser.budget.errors import InvalidRequest, InvalidScope
-from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS
 from purser.budget.labels import tags_of
 from purser.budget.money import NANO
 from purser.budget.policies.policy import PRESETS, PolicyPatch
 from purser.budget.scopes import Kind, Path, Scope, agent_scope, check_id, task_scopes
 from purser.context.conversation.preferences import Personal
-from purser.context.conversation.storable import is_storable
 from purser.context.errors import InvalidSettings
 from purser.context.figures import Figures
 from purser.context.resolution import ResolvedContext
 from purser.context.settings import PRESETS as CONTEXT_PRESETS
+from purser.wire.limits import MAX_CALL_NANO_USD, MAX_CALL_TOKENS
+from purser.wire.storable import is_storable
 
 STORED = "stored"
 """Validation context for a stored file, which was validated under the rules of its time."""

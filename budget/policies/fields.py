@@ -10,28 +10,15 @@ from typing import Any, Self, TypeVar
 from purser.budget.errors import InvalidPolicy
 from purser.budget.policies.ladder import read_ladder
 from purser.budget.windows import read_window, zone
+from purser.wire.enums import Mode as Mode
+from purser.wire.limits import MAX_AMOUNT
 
 E = TypeVar("E", bound=StrEnum)
-MAX_AMOUNT = 2**53 - 1
-"""Largest token or nano-dollar amount: exact in every JSON reader, and far below what a balance can hold."""
 MAX_DELAY_MS = 3_600_000
 """Longest backpressure step: one hour."""
 DEFAULT_DEADLINE_S = 1_800
 MAX_DEADLINE_S = 366 * 86_400
 """Longest wait for an approval: a year."""
-
-
-class Mode(StrEnum):
-    """What happens when an ask does not fit."""
-
-    SOFT = "soft"
-    """Warn and go on."""
-    APPROVAL = "approval"
-    """Ask a person."""
-    HARD = "hard"
-    """Refuse."""
-
-
 _STRICTNESS = {Mode.SOFT: 0, Mode.APPROVAL: 1, Mode.HARD: 2}
 
 

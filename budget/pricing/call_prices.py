@@ -9,9 +9,10 @@ from enum import StrEnum
 
 from purser.budget.errors import MoneyNeeded, UnknownPrice
 from purser.budget.gate import Amount, GateAnswer
-from purser.budget.holds import MAX_CALL_NANO_USD, Report
+from purser.budget.holds import Report
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.usage import Usage
+from purser.wire.limits import MAX_CALL_NANO_USD
 
 
 class Unpriced(StrEnum):

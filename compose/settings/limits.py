@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from purser.budget.policies.fields import MAX_AMOUNT
 from purser.compose.settings.groups import Group
+from purser.wire.limits import MAX_AMOUNT
 
 
 class Limits(Group):

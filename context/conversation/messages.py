@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Protocol, Self
 
-from purser.context.conversation.storable import is_storable, storable
+from purser.context.conversation.storable import storable
 from purser.context.errors import InvalidMessage
+from purser.wire.storable import is_storable
 
 JsonObject = Mapping[str, Any]
 

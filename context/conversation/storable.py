@@ -6,6 +6,8 @@ Both arrive from outside: models and tools write JSON, where `\\ud83d` and `\\u0
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
+from purser.wire.storable import is_storable
+
 T = TypeVar("T")
 REPLACEMENT = "\ufffd"
 """Takes the place of each character that cannot be stored."""
@@ -20,32 +22,14 @@ def storable(value: T) -> T:
     return cast(T, _healed(value))
 
 
-def is_storable(value: object) -> bool:
-    """Whether `storable` returns the value as it is."""
-    if isinstance(value, str):
-        return _is_storable(value)
-    if isinstance(value, Mapping):
-        return all(is_storable(name) and is_storable(item) for name, item in value.items())
-    if isinstance(value, list | tuple):
-        return all(map(is_storable, value))
-    return True
-
-
 def _healed(value: object) -> Any:
     if isinstance(value, str):
-        return value if _is_storable(value) else _replaced(value)
+        return value if is_storable(value) else _replaced(value)
     if isinstance(value, Mapping):
         return {_healed(name): _healed(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(map(_healed, value))
     return value
-
-
-def _is_storable(text: str) -> bool:
-    try:
-        return b"\0" not in text.encode()
-    except UnicodeEncodeError:
-        return False
 
 
 def _replaced(text: str) -> str:

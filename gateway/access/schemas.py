@@ -5,22 +5,23 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from purser.budget.scopes import MAX_PATH
 from purser.gateway.access.roles import MAX_KEY_LIFE_S, Role
-from purser.gateway.http.schemas import Request, Tags, Time
 from purser.gateway.postgres.keys import MAX_RATE
+from purser.wire.base import Body
+from purser.wire.fields import Tags, Time
+from purser.wire.limits import MAX_PATH
 
 PathField = Annotated[list[str], Field(max_length=MAX_PATH + 2)]
 
 
-class KeyPatch(Request):
+class KeyPatch(Body):
     """A change of a key."""
 
     path: PathField
     """Scopes of its calls through the proxy that name none; empty: only the tenant pays for them."""
 
 
-class KeyBody(Request):
+class KeyBody(Body):
     """A key to create."""
 
     name: str

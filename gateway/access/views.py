@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Self
 
 from purser.gateway.access.roles import Role
-from purser.gateway.http.views import View
 from purser.gateway.postgres.keys import Key
+from purser.wire.base import View
 
 
 class CallerView(View):

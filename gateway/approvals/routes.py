@@ -24,8 +24,8 @@ from purser.gateway.approvals.views import (
 )
 from purser.gateway.http.pagination import PageOf, PageSize
 from purser.gateway.http.routing import Route
-from purser.gateway.http.views import AmountView
 from purser.gateway.services import Use
+from purser.wire.base import AmountView
 
 router = APIRouter(route_class=Route, prefix="/v1/approvals", tags=["approvals"])
 
@@ -73,7 +73,7 @@ async def decide(approval_id: str, body: DecisionBody, caller: Decider, use: Use
 
 
 def _related(request: ApprovalRequest) -> RelatedView:
-    asked, scope = AmountView.of(request.shortage), str(request.scope)
+    asked, scope = AmountView.model_validate(request.shortage), str(request.scope)
     return RelatedView(approval_id=request.approval_id, scope=scope, asked=asked, deadline=request.deadline)
 
 

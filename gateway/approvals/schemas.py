@@ -5,7 +5,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from purser.budget.approvals import MAX_NOTE, MAX_TICKET_URL, Choice
-from purser.gateway.http.schemas import Name, Positive, Request, Time
+from purser.wire.base import Body
+from purser.wire.fields import Name, Positive, Time
 
 
 class Reasons(BaseModel):
@@ -18,7 +19,7 @@ class Reasons(BaseModel):
     """Where the decision was discussed: an http or https address."""
 
 
-class DecisionBody(Reasons, Request):
+class DecisionBody(Reasons, Body):
     """A person's decision on an approval request."""
 
     decision_id: Name

@@ -10,7 +10,7 @@ from purser.budget.approvals import ApprovalState, Choice, Identity
 from purser.budget.previews import Effect
 from purser.gateway.approvals.schemas import Reasons
 from purser.gateway.budgets.views import ApprovalRulesView, ForecastView
-from purser.gateway.http.views import AmountView, View
+from purser.wire.base import AmountView, View
 
 
 class ScopeFiguresView(View):

@@ -13,9 +13,9 @@ from purser.budget.reports.replay.lines import NOT_KNOWN, NOT_KNOWN_OF_LADDERS, 
 from purser.budget.scopes import Scope
 from purser.gateway.access.auth import BudgetSetter, Reader, check_tenant
 from purser.gateway.http.routing import Route
-from purser.gateway.http.schemas import Request, Time
-from purser.gateway.http.views import View
 from purser.gateway.services import Use
+from purser.wire.base import Body, View
+from purser.wire.fields import Time
 
 router = APIRouter(route_class=Route, prefix="/v1/policies", tags=["budgets"])
 
@@ -25,7 +25,7 @@ MOST_SCOPES = 1_000
 Policies = Annotated[dict[str, dict[str, Any] | None], Field(max_length=MAX_POLICIES)]
 
 
-class PoliciesBody(Request):
+class PoliciesBody(Body):
     """Policies to store, and what to do with those that they do not name."""
 
     policies: Policies
@@ -65,7 +65,7 @@ class AppliedView(View):
     """Whether they were made: not with `dry_run`."""
 
 
-class ReplayBody(Request):
+class ReplayBody(Body):
     """Policies to replay the ledger's history under."""
 
     policies: Policies

@@ -5,10 +5,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from purser.budget.policies.fields import Mode
-from purser.gateway.http.schemas import Count, Request
+from purser.wire.base import Body
+from purser.wire.fields import Count
 
 
-class BudgetBody(Request):
+class BudgetBody(Body):
     """Fields of a policy to store. A field that is left out stays unchanged; `null` resets it to the default."""
 
     limit_tokens: Count | None = None

@@ -8,7 +8,8 @@ from pydantic import Field
 from purser.budget.gate import Pressure
 from purser.budget.policies.fields import Mode, OnExpiry
 from purser.budget.reports.forecast import Basis, Forecast
-from purser.gateway.http.views import View
+from purser.wire.base import View
+from purser.wire.holds import LadderStepView
 
 IsoTime = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 """A time that is already formatted as text."""
@@ -45,19 +46,6 @@ class ApprovalRulesView(View):
     """Seconds before the deadline at which a reminder is sent; `null`: none is."""
     escalate_s: int | None
     """Seconds before the deadline at which deputies may decide too; `null`: they never may."""
-
-
-class LadderStepView(View):
-    """A step of a ladder."""
-
-    ratio: float
-    """Lower bound, inclusive."""
-    model: list[str]
-    """Models to choose from, in order: the first that is cheaper than the one that the call has."""
-    output: float | int | None
-    """Below 1: share of the output cap; from 1 on: output tokens. `null`: not changed."""
-    compression: float | None
-    """Share of its context window that a call may fill; `null`: not changed."""
 
 
 class ForecastView(View):

@@ -8,8 +8,8 @@ from typing import Self
 
 from purser.budget.errors import InvalidRequest
 from purser.budget.money import parse_dollars
-from purser.budget.policies.fields import MAX_AMOUNT
 from purser.gateway.dashboard.actions import Refused
+from purser.wire.limits import MAX_AMOUNT
 
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmM]?)")
 _LETTERS = {"": 1, "k": 10**3, "m": 10**6}

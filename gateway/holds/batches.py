@@ -7,10 +7,10 @@ import structlog
 
 from purser.budget.errors import InvalidRequest, LedgerUnavailable
 from purser.gateway.access.roles import Principal
-from purser.gateway.holds.schemas import HoldRequestBody
-from purser.gateway.holds.views import HoldBatchView, HoldOutcome, HoldView
 from purser.gateway.http.problems import fault, problem_of
 from purser.gateway.services import Services
+from purser.wire.holds import HoldBatchView, HoldOutcome, HoldRequestBody, HoldView
+from purser.wire.problems import Problem
 
 _log = structlog.get_logger(__name__)
 
@@ -58,4 +58,4 @@ def _outcome(result: HoldView | BaseException) -> HoldOutcome:
     if problem is None:
         _log.error("an ask of a batch failed", error=type(result).__name__)
         problem = fault()
-    return HoldOutcome(status=problem.status, problem=problem.body())
+    return HoldOutcome(status=problem.status, problem=Problem(**problem.body()))

@@ -16,25 +16,25 @@ from purser.budget.usage import normalize
 from purser.gateway.access.auth import Spender, WorkReader, check_tenant
 from purser.gateway.access.roles import Principal
 from purser.gateway.holds.batches import answer_each
-from purser.gateway.holds.schemas import AttemptBody, ExtendBody, HoldBatchBody, HoldRequestBody, SettleBody
-from purser.gateway.holds.views import (
-    HoldBatchView,
-    HoldView,
-    ReleaseView,
-    SettlementView,
-    Shown,
-    StepView,
-    StoredHoldView,
-    reached_steps,
-    released,
-    scope_verdicts,
-    settlement,
-)
+from purser.gateway.holds.views import Shown, reached_steps, released, scope_verdicts, settlement, stored_hold
 from purser.gateway.holds.waiting import ask_gate
 from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.routing import Route
-from purser.gateway.http.views import RefusalView
 from purser.gateway.services import Services, Use
+from purser.wire.base import RefusalView
+from purser.wire.holds import (
+    AttemptBody,
+    ExtendBody,
+    HoldBatchBody,
+    HoldBatchView,
+    HoldRequestBody,
+    HoldView,
+    ReleaseView,
+    SettleBody,
+    SettlementView,
+    StepView,
+    StoredHoldView,
+)
 
 router = APIRouter(route_class=Route, prefix="/v1/holds", tags=["holds"])
 
@@ -102,7 +102,7 @@ def _tagged(path: Path, tags: Mapping[str, str]) -> Path:
 @router.get("/{hold_id}")
 async def show(hold_id: str, caller: WorkReader, use: Use) -> StoredHoldView:
     """Returns a hold, open or ended."""
-    return StoredHoldView.of(await use.holds.get(caller.tenant, hold_id))
+    return stored_hold(await use.holds.get(caller.tenant, hold_id))
 
 
 @router.post("/{hold_id}/attempts", response_model=StepView, response_model_exclude_unset=True)

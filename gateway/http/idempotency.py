@@ -13,9 +13,9 @@ from fastapi import Depends, Header, Request
 from purser.budget.postgres.connections.pools import Connection, retrying
 from purser.gateway.access.roles import Principal
 from purser.gateway.errors import AlreadyMade
-from purser.gateway.http.views import View
 from purser.gateway.postgres.idempotency import KeyedRequest
 from purser.gateway.services import Use
+from purser.wire.base import View
 
 V = TypeVar("V", bound=View)
 MAX_KEY = 256

@@ -143,9 +143,10 @@ def _first_sentence(text: str) -> str:
 def _add_components(made: dict[str, Any]) -> None:
     components = made.setdefault("components", {})
     _, tasks = models_json_schema([(TaskFile, "validation")], ref_template=SCHEMA_REF)
-    components.setdefault("schemas", {}).update(tasks["$defs"] | {"Problem": SCHEMA})
-    for name in ("HTTPValidationError", "ValidationError"):
-        components["schemas"].pop(name, None)
+    schemas = components.setdefault("schemas", {})
+    for name in ("HTTPValidationError", "Problem", "ValidationError"):
+        schemas.pop(name, None)
+    schemas.update(tasks["$defs"] | {"Problem": SCHEMA})
     components["securitySchemes"] = SECURITY
     components["responses"] = {
         str(status): {

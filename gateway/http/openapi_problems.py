@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from purser.budget.errors import KeyReused, LedgerUnavailable, NotFound
 from purser.gateway import errors as gateway
-from purser.gateway.http.problems import Problem, problem_of
+from purser.gateway.http.problems import problem_of
+from purser.wire.problems import Problem
 
-SCHEMA: Mapping[str, Any] = TypeAdapter(Problem).json_schema()
+SCHEMA: Mapping[str, Any] = Problem.model_json_schema()
 
 
 @dataclass(frozen=True, slots=True)

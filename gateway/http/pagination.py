@@ -8,7 +8,7 @@ from fastapi import Query
 from pydantic import ConfigDict, Field
 
 from purser.budget.errors import InvalidRequest
-from purser.gateway.http.views import View
+from purser.wire.base import View
 
 Item = TypeVar("Item")
 

@@ -5,7 +5,7 @@ secret.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -17,36 +17,14 @@ from purser.activities.errors import InvalidTask, TaskConflict, TaskNotFound
 from purser.budget import errors as budget
 from purser.context import errors as context
 from purser.gateway import errors as gateway
+from purser.wire.problems import Problem
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_MS = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """An error response. Fields that are `None` do not apply and are left out."""
-
-    type: str
-    """Stable identifier of the kind of problem, for programs."""
-    title: str
-    status: int
-    detail: str
-    """What is wrong with this request."""
-    retryable: bool = False
-    """Whether the same request can succeed later."""
-    retry_after_ms: int | None = None
-    remedy: str | None = None
-    field: str | None = None
-    """The part of the request that is not valid."""
-    state: str | None = None
-    """State of the hold that has ended."""
-    reason: str | None = None
-    """The approval rule that does not allow a decision."""
-    scope: str | None = None
-    limit: int | None = None
-    spent: int | None = None
-    held: int | None = None
-    requested: int | None = None
+class SentProblem(Problem):
+    """A problem that the gateway sends."""
 
     def response(self) -> JSONResponse:
         """The response, as `application/problem+json`."""
@@ -54,7 +32,7 @@ class Problem:
 
     def body(self) -> dict[str, Any]:
         """The fields that apply."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        return self.model_dump(exclude_none=True)
 
     def headers(self) -> dict[str, str]:
         """Additional headers of the response."""
@@ -160,7 +138,7 @@ _KINDS: Mapping[type[Exception], _Kind] = {
 _DECISION_STATUS = {"closed": HTTPStatus.CONFLICT}
 
 
-def problem_of(error: Exception) -> Problem | None:
+def problem_of(error: Exception) -> SentProblem | None:
     """The problem for an error of a package; `None` for an unexpected error."""
     match error:
         case budget.DecisionRefused():
@@ -198,14 +176,14 @@ def problem_of(error: Exception) -> Problem | None:
     )
 
 
-def fault() -> Problem:
+def fault() -> SentProblem:
     """The problem for an unexpected error. The log has its type and place; the caller gets no details."""
     return _problem(
         "internal", 500, "The gateway failed", "The request failed because of an internal error.", retryable=True
     )
 
 
-def not_ready(missing: Iterable[str]) -> Problem:
+def not_ready(missing: Iterable[str]) -> SentProblem:
     """The problem of `/readyz` while a dependency is unavailable."""
     return _problem(
         "not-ready",
@@ -218,13 +196,13 @@ def not_ready(missing: Iterable[str]) -> Problem:
     )
 
 
-def from_validation(error: RequestValidationError) -> Problem:
+def from_validation(error: RequestValidationError) -> SentProblem:
     """The problem for an invalid body or parameter. Values are not repeated: they may be private text."""
     details = error.errors()
     return _invalid("; ".join(f"{_place(detail)} {_complaint(detail)}" for detail in details[:8]), _place(details[0]))
 
 
-def from_http(error: HTTPException) -> Problem:
+def from_http(error: HTTPException) -> SentProblem:
     """The problem for an error of the router: no such path, no such method, an unreadable body."""
     if error.status_code == HTTPStatus.BAD_REQUEST:
         # The parser failed without a place: nested too deeply, or a number too long.
@@ -233,13 +211,13 @@ def from_http(error: HTTPException) -> Problem:
     return _problem(phrase.lower().replace(" ", "-"), error.status_code, phrase, str(error.detail))
 
 
-def _invalid(detail: str, field: str) -> Problem:
+def _invalid(detail: str, field: str) -> SentProblem:
     remedy = "Correct the named fields; /openapi.json shows what each accepts."
     return _problem("invalid-request", 422, "The request is not valid", detail, field=field, remedy=remedy)
 
 
-def _problem(slug: str, status: int, title: str, detail: str, **more: Any) -> Problem:
-    return Problem(type=f"urn:purser:{slug}", title=title, status=int(status), detail=detail, **more)
+def _problem(slug: str, status: int, title: str, detail: str, **more: Any) -> SentProblem:
+    return SentProblem(type=f"urn:purser:{slug}", title=title, status=int(status), detail=detail, **more)
 
 
 def _place(detail: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Query
 
 from purser.budget.errors import InvalidRequest
-from purser.gateway.http.schemas import Time
+from purser.wire.fields import Time
 
 Since = Annotated[
     Time | None,

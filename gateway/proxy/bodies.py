@@ -6,9 +6,9 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from purser.activities.models.names import check_model_name
 from purser.budget.errors import InvalidRequest
-from purser.budget.holds import MAX_CALL_TOKENS
-from purser.context.conversation.storable import is_storable
 from purser.gateway.http.bodies import read_json
+from purser.wire.limits import MAX_CALL_TOKENS
+from purser.wire.storable import is_storable
 
 MAX_MESSAGES = 10_000
 MAX_TOOLS = 512

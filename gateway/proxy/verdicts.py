@@ -13,7 +13,8 @@ from purser.activities.errors import ProviderError, ProviderUnavailable
 from purser.budget.errors import KeyReused, UnknownPrice
 from purser.budget.gate import GateAnswer, Verdict
 from purser.budget.refusals import Refusal
-from purser.gateway.http.problems import Problem, fault, problem_of
+from purser.gateway.http.problems import fault, problem_of
+from purser.wire.problems import Problem
 
 MOST_RETRY_S = 60
 """Longest delay that an answer asks for: a client that waits longer looks as if it hung."""

@@ -9,8 +9,8 @@ from purser.gateway.budgets.views import IsoTime
 from purser.gateway.http.pagination import Cursor, PageOf, PageSize
 from purser.gateway.http.routing import Route
 from purser.gateway.http.time_ranges import Since, Until
-from purser.gateway.http.views import View
 from purser.gateway.services import Use
+from purser.wire.base import View
 
 router = APIRouter(route_class=Route, prefix="/v1/changes", tags=["changes"])
 

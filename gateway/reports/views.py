@@ -9,7 +9,7 @@ from purser.budget.policies.fields import Mode
 from purser.budget.reports.entries import Entry, EntryKind, Figures
 from purser.budget.reports.usage import By, UsageLine
 from purser.gateway.http.pagination import PageOf
-from purser.gateway.http.views import View
+from purser.wire.base import View
 
 
 class MovedView(View):

@@ -12,10 +12,10 @@ from purser.context.strategies import StrategyName
 from purser.context.strategies.choice import Preference
 from purser.gateway.access.auth import WorkReader
 from purser.gateway.http.routing import Route
-from purser.gateway.http.views import View
 from purser.gateway.services import Use
 from purser.gateway.sessions.context_routes import Budget
 from purser.gateway.sessions.schemas import USUAL_MODEL, Model, SessionId, Thread
+from purser.wire.base import View
 
 router = APIRouter(route_class=Route, prefix="/v1/sessions/{session_id}", tags=["sessions"])
 

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from purser.context.resolution import ResolvedContext
 from purser.context.settings import ContextSettings
-from purser.gateway.http.views import View
+from purser.wire.base import View
 
 
 class ContextValueView(View):

@@ -18,7 +18,6 @@ from purser.gateway.http.bodies import run_off_loop
 from purser.gateway.http.middleware import JSON, JSON_LINES
 from purser.gateway.http.pagination import PageSize
 from purser.gateway.http.routing import Route, size_of
-from purser.gateway.http.schemas import Name
 from purser.gateway.services import Use
 from purser.gateway.sessions.resolved import ContextView
 from purser.gateway.sessions.schemas import (
@@ -43,6 +42,7 @@ from purser.gateway.sessions.views import (
     TombstoneView,
     UnpinnedView,
 )
+from purser.wire.fields import Name
 
 router = APIRouter(route_class=Route, prefix="/v1/sessions/{session_id}", tags=["sessions"])
 

@@ -11,10 +11,11 @@ from purser.budget.errors import InvalidRequest
 from purser.budget.scopes import check_id
 from purser.context.conversation.json_lines import read_lines
 from purser.context.conversation.messages import Message
-from purser.context.conversation.storable import is_storable
 from purser.context.errors import InvalidMessage
 from purser.gateway.http.bodies import MAX_VALUES, check_size, check_values
-from purser.gateway.http.schemas import Name, Positive, Request, Time
+from purser.wire import base
+from purser.wire.fields import Name, Positive, Time
+from purser.wire.storable import is_storable
 
 JsonT = TypeVar("JsonT", str, dict[str, Any])
 
@@ -61,7 +62,7 @@ Question = Annotated[
 Fields = Annotated[dict[str, Any], AfterValidator(_storable), Body()]
 
 
-class AppendBody(Request):
+class AppendBody(base.Body):
     """Messages to add to the end of a session."""
 
     messages: list[Any]
@@ -79,14 +80,14 @@ class AppendBody(Request):
         return value
 
 
-class PinBody(Request):
+class PinBody(base.Body):
     """Why a message is pinned, and until when."""
 
     reason: Annotated[str, Field(max_length=1_000)] | None = None
     until: Time | None = None
 
 
-class CompressBody(Request):
+class CompressBody(base.Body):
     """Parameters of a compression."""
 
     budget: Positive | None = None
@@ -97,7 +98,7 @@ class CompressBody(Request):
     """Empty for the session's own conversation, else `{task_id}/{agent_id}`."""
 
 
-class RecommendBody(Request):
+class RecommendBody(base.Body):
     """The limit that a conversation has to fit."""
 
     max_tokens: Positive
@@ -105,7 +106,7 @@ class RecommendBody(Request):
     model: Name = USUAL_MODEL
 
 
-class ToolSafetyBody(Request):
+class ToolSafetyBody(base.Body):
     """Planned tool calls."""
 
     limit: Positive | None = None
@@ -124,14 +125,14 @@ class ToolSafetyBody(Request):
         return self
 
 
-class ToolResultBody(Request):
+class ToolResultBody(base.Body):
     """What a tool has found."""
 
     text: str
     """The model reads it. Characters that cannot be stored are replaced."""
 
 
-class RetentionBody(Request):
+class RetentionBody(base.Body):
     """How long sessions are kept."""
 
     days: Annotated[int, Field(ge=1, le=36_500)] | None

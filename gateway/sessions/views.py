@@ -10,7 +10,7 @@ from purser.context.facts import Fact
 from purser.context.postgres.conversation.conversations import Listed
 from purser.context.postgres.conversation.summaries import StoredSummary
 from purser.context.retrieval import Found
-from purser.gateway.http.views import View
+from purser.wire.base import View
 
 
 class AppendedView(View):

@@ -7,7 +7,7 @@ from purser.context.strategies import StrategyName
 from purser.context.windows.explain import State
 from purser.context.windows.reports import CallPart, spans
 from purser.gateway.budgets.views import IsoTime
-from purser.gateway.http.views import View
+from purser.wire.base import View
 
 
 class CallView(View):

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from purser.context.conversation.preferences import Personal
-from purser.context.conversation.storable import is_storable
 from purser.context.errors import InvalidSettings
 from purser.context.figures import Figures
 from purser.gateway.services import Services
+from purser.wire.storable import is_storable
 
 
 async def personal_of(use: Services, tenant: str, body: Mapping[str, Any]) -> Personal:

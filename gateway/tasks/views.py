@@ -1,8 +1,8 @@
 """Responses of `/v1/tasks`."""
 
 from purser.gateway.budgets.views import BudgetAnswer, IsoTime
-from purser.gateway.http.views import RefusalView, View
 from purser.gateway.sessions.resolved import ContextView
+from purser.wire.base import RefusalView, View
 from purser.workflows.contract import AgentStatus, TaskStatus
 
 

@@ -10,13 +10,13 @@ from purser.gateway.access.auth import WebhookManager
 from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.pagination import Cursor, PageOf, PageSize
 from purser.gateway.http.routing import Route
-from purser.gateway.http.schemas import Request, printable
-from purser.gateway.http.views import View
 from purser.gateway.postgres.deliveries import Delivery
 from purser.gateway.postgres.webhooks import Webhook, WebhookFields
 from purser.gateway.services import Use
 from purser.gateway.webhooks.messages import STATES
 from purser.gateway.webhooks.targets import MAX_URL, Targets
+from purser.wire.base import Body, View
+from purser.wire.fields import printable
 
 router = APIRouter(route_class=Route, prefix="/v1/webhooks", tags=["webhooks"])
 
@@ -37,7 +37,7 @@ Description = Annotated[str, Field(max_length=256), AfterValidator(printable)]
 DeliveryId = Annotated[int, Field(ge=1, le=2**63 - 1)]
 
 
-class WebhookBody(Request):
+class WebhookBody(Body):
     """A webhook to create."""
 
     url: Url
@@ -50,7 +50,7 @@ class WebhookBody(Request):
     enabled: bool = True
 
 
-class WebhookPatch(Request):
+class WebhookPatch(Body):
     """Fields of a webhook to change; fields that are left out stay unchanged."""
 
     url: Url = ""

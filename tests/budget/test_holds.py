@@ -7,9 +7,10 @@ import pytest
 
 from purser.budget.errors import InvalidRequest
 from purser.budget.gate import Amount
-from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS, HoldRequest, Report
+from purser.budget.holds import HoldRequest, Report
 from purser.budget.scopes import Path, payers
 from purser.budget.usage import Usage
+from purser.wire.limits import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS
 
 PATH = Path.parse(["session:s1", "task:t1"])
 

@@ -5,8 +5,9 @@ import pytest
 from purser.budget.errors import InvalidRequest, InvalidScope
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
-from purser.budget.labels import MAX_TAGS, check_labels, model_label, tags_of, tool_label, with_tags_of_key
+from purser.budget.labels import check_labels, model_label, tags_of, tool_label, with_tags_of_key
 from purser.budget.scopes import Path, Scope
+from purser.wire.limits import MAX_TAGS
 
 TEAM = Scope.parse("tag:team=search")
 PATH = Path.parse(["session:s1"])

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from purser.budget.errors import InvalidRequest
 from purser.budget.money import NANO, dollars, parse_dollars, typed_dollars
-from purser.budget.policies.fields import MAX_AMOUNT
+from purser.wire.limits import MAX_AMOUNT
 
 LARGEST = MAX_AMOUNT // NANO
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from purser.budget.errors import InvalidScope
-from purser.budget.scopes import MAX_PATH, Kind, Path, Scope, agent_scope
+from purser.budget.scopes import Kind, Path, Scope, agent_scope
+from purser.wire.limits import MAX_PATH
 
 IDS = st.from_regex(r"[A-Za-z0-9._~-]{1,128}", fullmatch=True).filter(lambda text: text not in (".", ".."))
 

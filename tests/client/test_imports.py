@@ -64,6 +64,14 @@ def test_who_embeds_imports_the_client_and_nothing_of_the_server() -> None:
     assert set(re.findall(r"^ *(?:from|import) +purser\b.*", code, re.MULTILINE)) == {"from purser import context"}
 
 
+def test_the_types_that_the_server_shares_import_pydantic_and_each_other_only() -> None:
+    files = [*(CLIENT / "wire").glob("*.py")]
+    assert (ROOT / "purser" / "wire").resolve() == CLIENT / "wire"
+    assert {name for file in files for name in _imports(file)} <= {"pydantic", *sys.stdlib_module_names}
+    light = [CLIENT / "wire" / f"{name}.py" for name in ("__init__", "enums", "limits", "storable")]
+    assert {name for file in light for name in _imports(file)} <= {*sys.stdlib_module_names}
+
+
 def test_the_contract_is_that_of_the_workflows_and_needs_the_standard_library_only() -> None:
     contract = CLIENT / "contract.py"
     assert contract.resolve() == ROOT / "workflows" / "contract.py"
@@ -76,5 +84,5 @@ def _imports(file: Path) -> Iterator[str]:
         match node:
             case ast.Import(names=names):
                 yield from (one.name.partition(".")[0] for one in names)
-            case ast.ImportFrom(module=str(module)):
+            case ast.ImportFrom(module=str(module), level=0):
                 yield module.partition(".")[0]

@@ -17,14 +17,14 @@ from docs.http_page import openapi
 from purser.gateway.http.openapi import operations
 from purser_client.operations import approvals, budgets, holds, reports, sessions, tasks
 from purser_client.operations.operation import Offered, Operation
-from purser_client.types import BudgetBody
+from purser_client.types import BudgetBody, HoldRequestBody
 
 ROOT = Path(__file__).parents[2]
 GROUPS = (holds.Holds, budgets.Budgets, tasks.Tasks, sessions.Sessions, approvals.Approvals, reports.Reports)
 TAGS = {"holds", "budgets", "tasks", "sessions", "approvals", "reports"}
 SAMPLES: dict[str, Any] = {
     "path": ["session:s1"],
-    "holds": [],
+    "holds": [HoldRequestBody(key="k1", path=["session:s1"], tokens=1)],
     "usage": {"total": 1},
     "fields": {},
     "policies": {"session:*": None},

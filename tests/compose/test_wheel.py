@@ -39,6 +39,8 @@ def test_sql_templates_and_type_marks_are_inside_and_tests_are_not(wheel: Path) 
             for file in (ROOT / package).rglob(pattern)
         } - set(names)
         assert {name for name in missing if _is_tracked(name.removeprefix("purser/"))} == set()
+    shared = (ROOT / "client" / "purser_client" / "wire").glob("*.py")
+    assert {f"purser/wire/{file.name}" for file in shared} <= set(names)
     assert "purser/gateway/docs/quickstart.md" in names
 
 

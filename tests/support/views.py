@@ -6,9 +6,9 @@ Limits are drawn around what is taken, so that asks fit, fit in part, fit withou
 from hypothesis import strategies as st
 
 from purser.budget.gate import Amount, ScopeView
-from purser.budget.holds import MAX_CALL_TOKENS
 from purser.budget.policies.fields import Mode
 from purser.budget.scopes import Scope
+from purser.wire.limits import MAX_CALL_TOKENS
 from tests.support.budgets.policies import STEPS, WARNINGS
 
 PATH = tuple(Scope.parse(text) for text in ("tenant:t", "session:s", "task:t", "agent:t/a"))

@@ -22,7 +22,6 @@ from purser.budget.approvals import (
 )
 from purser.budget.errors import DecisionConflict, InvalidRequest, NotFound
 from purser.budget.gate import Amount
-from purser.budget.policies.fields import MAX_AMOUNT
 from purser.budget.postgres.approvals.requests import read_requests
 from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row
@@ -30,6 +29,7 @@ from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.events.outbox import put
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Path, Scope
+from purser.wire.limits import MAX_AMOUNT
 
 _SQL = load("purser.budget.postgres.approvals", "approvals.sql")
 DECIDED = "approval_decided"

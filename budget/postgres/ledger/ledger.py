@@ -13,9 +13,6 @@ from purser.budget.errors import AttemptConflict, HoldClosed, InvalidRequest, Ke
 from purser.budget.gate import Amount, GateAnswer, Verdict, gate_answer, smallest
 from purser.budget.holds import (
     MAX_ATTEMPT,
-    MAX_CALL_NANO_USD,
-    MAX_CALL_TOKENS,
-    MAX_LEASE_MS,
     AttemptAnswer,
     Extension,
     HoldAnswer,
@@ -45,6 +42,7 @@ from purser.budget.postgres.ledger.steps import (
 )
 from purser.budget.pricing.call_prices import price_needed
 from purser.budget.scopes import Scope
+from purser.wire.limits import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_LEASE_MS
 
 _SQL = load("purser.budget.postgres.ledger", "ledger.sql")
 

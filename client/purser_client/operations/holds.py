@@ -3,7 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, given, new_key, once, part
+from purser_client.operations.operation import (
+    AsyncGroup,
+    Group,
+    Offered,
+    Operation,
+    checked,
+    given,
+    new_key,
+    once,
+    part,
+)
 from purser_client.types import (
     AttemptBody,
     ExtendBody,
@@ -19,6 +29,7 @@ from purser_client.types import (
 )
 
 
+@checked
 def ask(
     path: Sequence[str],
     tokens: int,
@@ -44,11 +55,13 @@ def ask(
         tags: Labels of the call.
         start: Whether an admitted hold starts attempt 1 at once.
     """
-    more = given(model=model, nano_usd=nano_usd, min_tokens=min_tokens, lease_ms=lease_ms, tags=tags, start=start)
+    more = given(model=model, nano_usd=nano_usd, min_tokens=min_tokens, lease_ms=lease_ms, start=start)
+    more |= given(tags=None if tags is None else dict(tags))
     body = HoldRequestBody(key=key or new_key(), path=list(path), tokens=tokens, **more)
     return Operation("holds_ask", "POST", "/v1/holds", HoldView, body)
 
 
+@checked
 def ask_each(holds: Sequence[HoldRequestBody]) -> Operation[HoldBatchView]:
     """Answers several asks, each as `ask` would, in their order."""
     return Operation("holds_ask_each", "POST", "/v1/holds/batch", HoldBatchView, HoldBatchBody(holds=list(holds)))
@@ -59,12 +72,14 @@ def show(hold_id: str) -> Operation[StoredHoldView]:
     return Operation("holds_show", "GET", f"/v1/holds/{part(hold_id)}", StoredHoldView)
 
 
+@checked
 def start_attempt(hold_id: str, attempt: int = 1) -> Operation[StepView]:
     """Starts an attempt; to be called before the request to the provider."""
     body = AttemptBody(attempt=attempt)
     return Operation("holds_start_attempt", "POST", f"/v1/holds/{part(hold_id)}/attempts", StepView, body)
 
 
+@checked
 def settle(
     hold_id: str, usage: Mapping[str, Any], *, attempt: int = 1, nano_usd: int | None = None
 ) -> Operation[SettlementView]:
@@ -85,6 +100,7 @@ def release(hold_id: str) -> Operation[ReleaseView]:
     return Operation("holds_release", "POST", f"/v1/holds/{part(hold_id)}/release", ReleaseView)
 
 
+@checked
 def extend(
     hold_id: str,
     *,

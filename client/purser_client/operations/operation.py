@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
 
-from purser_client.errors import Unreadable
+from purser_client.errors import InvalidRequest, Unreadable
+from purser_client.wire.problems import Problem
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -101,6 +102,33 @@ class Offered(Generic[P, M]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Operation[M]:
         """The operation, which is not sent."""
         return self._build(*args, **kwargs)
+
+
+def checked(build: Callable[P, Operation[M]]) -> Callable[P, Operation[M]]:
+    """Makes a function that builds an operation raise `InvalidRequest` for a body that the gateway would refuse."""
+
+    @wraps(build)
+    def build_checked(*args: P.args, **kwargs: P.kwargs) -> Operation[M]:
+        try:
+            return build(*args, **kwargs)
+        except ValidationError as error:
+            raise _invalid(error) from None
+
+    return build_checked
+
+
+def _invalid(error: ValidationError) -> InvalidRequest:
+    found = [(".".join(map(str, one["loc"])), one["msg"]) for one in error.errors(include_input=False)]
+    return InvalidRequest(
+        Problem(
+            type="urn:purser:invalid-request",
+            title="The request is not valid",
+            status=422,
+            detail="; ".join(f"{place or 'body'} is not valid: {text}" for place, text in found),
+            remedy="Correct the named fields.",
+            field=found[0][0],
+        )
+    )
 
 
 def new_key() -> str:

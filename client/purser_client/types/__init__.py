@@ -37,41 +37,18 @@ from purser_client.types.budgets import (
     ReplayView,
 )
 from purser_client.types.common import (
-    AmountView,
     ApprovalRulesView,
     Basis,
     BudgetAnswer,
     ContextValueView,
     ContextView,
     ForecastView,
-    LadderStepView,
-    Mode,
     OnExpiry,
     Preference,
     Pressure,
-    Problem,
-    RefusalView,
     ShadowView,
     StrategyName,
     UnitView,
-)
-from purser_client.types.holds import (
-    AttemptBody,
-    ExtendBody,
-    HoldBatchBody,
-    HoldBatchView,
-    HoldOutcome,
-    HoldRequestBody,
-    HoldState,
-    HoldView,
-    ReachedView,
-    ReleaseView,
-    ScopeVerdict,
-    SettleBody,
-    SettlementView,
-    StepView,
-    StoredHoldView,
-    WouldView,
 )
 from purser_client.types.reports import (
     By,
@@ -144,6 +121,27 @@ from purser_client.types.windows import (
     ToolSafetyBody,
     WindowView,
 )
+from purser_client.wire.base import AmountView, RefusalView
+from purser_client.wire.enums import HoldState, Mode
+from purser_client.wire.holds import (
+    AttemptBody,
+    ExtendBody,
+    HoldBatchBody,
+    HoldBatchView,
+    HoldOutcome,
+    HoldRequestBody,
+    HoldView,
+    LadderStepView,
+    ReachedView,
+    ReleaseView,
+    ScopeVerdict,
+    SettleBody,
+    SettlementView,
+    StepView,
+    StoredHoldView,
+    WouldView,
+)
+from purser_client.wire.problems import Problem
 
 __all__ = [
     "Agent",

@@ -7,16 +7,9 @@ from typing import Any
 from pydantic import Field
 
 from purser_client.types.base import Answer, Body
-from purser_client.types.common import (
-    ApprovalRulesView,
-    BudgetAnswer,
-    ForecastView,
-    LadderStepView,
-    Mode,
-    Pressure,
-    ShadowView,
-    UnitView,
-)
+from purser_client.types.common import ApprovalRulesView, BudgetAnswer, ForecastView, Pressure, ShadowView, UnitView
+from purser_client.wire.enums import Mode
+from purser_client.wire.holds import LadderStepView
 
 
 class PolicyAction(StrEnum):

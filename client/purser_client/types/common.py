@@ -5,13 +5,8 @@ from enum import StrEnum
 from typing import Any
 
 from purser_client.types.base import Answer
-
-
-class AmountView(Answer):
-    """Tokens and money."""
-
-    tokens: int | None
-    nano_usd: int | None
+from purser_client.wire.enums import Mode
+from purser_client.wire.holds import LadderStepView
 
 
 class OnExpiry(StrEnum):
@@ -46,27 +41,6 @@ class Basis(StrEnum):
     N24H = "24h"
     SINCE_FIRST = "since_first"
     TOO_SHORT = "too_short"
-
-
-class LadderStepView(Answer):
-    """A step of a ladder."""
-
-    ratio: float
-    """Lower bound, inclusive."""
-    model: list[str]
-    """Models to choose from, in order: the first that is cheaper than the one that the call has."""
-    output: float | int | None
-    """Below 1: share of the output cap; from 1 on: output tokens. `null`: not changed."""
-    compression: float | None
-    """Share of its context window that a call may fill; `null`: not changed."""
-
-
-class Mode(StrEnum):
-    """What happens when an ask does not fit."""
-
-    SOFT = "soft"
-    APPROVAL = "approval"
-    HARD = "hard"
 
 
 class Pressure(StrEnum):
@@ -178,46 +152,6 @@ class Preference(StrEnum):
     FAST = "fast"
     BALANCED = "balanced"
     QUALITY = "quality"
-
-
-class Problem(Answer):
-    """An error response. Fields that are `None` do not apply and are left out."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    retryable: bool = False
-    retry_after_ms: int | None = None
-    remedy: str | None = None
-    field: str | None = None
-    state: str | None = None
-    reason: str | None = None
-    scope: str | None = None
-    limit: int | None = None
-    spent: int | None = None
-    held: int | None = None
-    requested: int | None = None
-
-
-class RefusalView(Answer):
-    """Why a scope did not admit a call, with the figures before the ask."""
-
-    scope: str
-    reason: str
-    """`limit`, `frozen`, `unknown_price`, `approval`, `denied` or `expired`."""
-    limit: AmountView
-    """Limit without grants; `null` if unlimited."""
-    granted: AmountView
-    spent: AmountView
-    held: AmountView
-    asked: AmountView
-    period_end: datetime | None
-    """When the budget renews by itself; `null`: never."""
-    text: str
-    """The figures in one sentence."""
-    remedy: str
-    """What can be done, in one sentence."""
 
 
 class StrategyName(StrEnum):

@@ -6,7 +6,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from purser_client.types.base import Answer
-from purser_client.types.common import Mode
+from purser_client.wire.enums import Mode
 
 
 class By(StrEnum):

@@ -6,7 +6,8 @@ from typing import Any
 from pydantic import Field
 
 from purser_client.types.base import Body
-from purser_client.types.common import Mode, Preference, StrategyName
+from purser_client.types.common import Preference, StrategyName
+from purser_client.wire.enums import Mode
 
 
 class ScopeBudget(Body):

@@ -4,7 +4,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from purser_client.types.base import Answer
-from purser_client.types.common import BudgetAnswer, ContextView, RefusalView, StrategyName
+from purser_client.types.common import BudgetAnswer, ContextView, StrategyName
+from purser_client.wire.base import RefusalView
 
 
 class AgentStatus(StrEnum):

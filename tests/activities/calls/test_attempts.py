@@ -8,12 +8,13 @@ import pytest
 from purser.activities.calls.attempts import Attempt, Attempts, anew, known_usage
 from purser.activities.errors import Cost, ProviderRejected, ProviderUnavailable
 from purser.budget.gate import Amount
-from purser.budget.holds import MAX_CALL_TOKENS, HoldRequest, Report
+from purser.budget.holds import HoldRequest, Report
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage
+from purser.wire.limits import MAX_CALL_TOKENS
 from tests.support.budgets.prices import per_million
 
 USED = Usage(input=20, output=10)

@@ -7,7 +7,8 @@ from fractions import Fraction
 import pytest
 
 from purser.budget.gate import Amount, Verdict, gate_answer, pressure
-from purser.budget.policies.fields import MAX_AMOUNT, BackpressureStep
+from purser.budget.policies.fields import BackpressureStep
+from purser.wire.limits import MAX_AMOUNT
 from tests.support.budgets.one_limit import UNITS, ask, view
 
 

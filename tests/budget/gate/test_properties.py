@@ -8,9 +8,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from purser.budget.gate import Amount, ScopeView, Verdict, gate_answer, price_of, shortage, smallest
-from purser.budget.policies.fields import DEFAULT_BACKPRESSURE, MAX_AMOUNT, Mode
+from purser.budget.policies.fields import DEFAULT_BACKPRESSURE, Mode
 from purser.budget.policies.policy import Policy
 from purser.budget.previews import reserve_of
+from purser.wire.limits import MAX_AMOUNT
 from tests.support.budgets.one_limit import view
 from tests.support.views import SCALES, Case, Wanted, asks, cases, views
 

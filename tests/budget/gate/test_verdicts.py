@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from purser.budget.gate import Amount, Pressure, ScopeView, Verdict, gate_answer, shortage
-from purser.budget.policies.fields import MAX_AMOUNT, Mode
+from purser.budget.policies.fields import Mode
 from purser.budget.scopes import Scope
+from purser.wire.limits import MAX_AMOUNT
 from tests.support.budgets.one_limit import SESSION, UNITS, ask, view
 
 

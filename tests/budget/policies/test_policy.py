@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 
 from purser.budget.errors import InvalidPolicy
-from purser.budget.policies.fields import MAX_AMOUNT, ApprovalRules, BackpressureStep, Mode, OnExpiry, stricter
+from purser.budget.policies.fields import ApprovalRules, BackpressureStep, Mode, OnExpiry, stricter
 from purser.budget.policies.policy import PRESETS, Policy, PolicyPatch, resolve
 from purser.budget.scopes import Kind
 from purser.budget.windows import Window
+from purser.wire.limits import MAX_AMOUNT
 from tests.support.budgets.policies import patches
 
 DEFAULT = Policy(limit_tokens=200_000)

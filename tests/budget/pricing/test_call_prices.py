@@ -4,12 +4,13 @@ import pytest
 
 from purser.budget.errors import BudgetError, MoneyNeeded, UnknownPrice
 from purser.budget.gate import Amount, ScopeView, Verdict, gate_answer
-from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, Report
+from purser.budget.holds import Report
 from purser.budget.policies.fields import Mode
 from purser.budget.pricing.call_prices import Quote, Unpriced, charge, outcome_of, price_needed, quote
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Scope
 from purser.budget.usage import Usage
+from purser.wire.limits import MAX_CALL_NANO_USD, MAX_CALL_TOKENS
 from tests.support.budgets.prices import per_million
 
 DOLLARS = PriceBook({}, {}, per_million("1", "4"))

@@ -174,4 +174,5 @@ def test_the_engine_is_sent_what_the_build_needs_and_no_secret() -> None:
     assert "compose/deploy/secrets" in sent_to_the_engine()
     let_in = {line.removeprefix("!") for line in sent_to_the_engine() if line.startswith("!")}
     packages = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests", "docs"}
-    assert let_in == packages | {"docs", "pyproject.toml", "README.md", "LICENSE", "requirements/*.txt"}
+    shared = "client/purser_client/wire"
+    assert let_in == packages | {shared, "docs", "pyproject.toml", "README.md", "LICENSE", "requirements/*.txt"}

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from purser.context.conversation.messages import Message
-from purser.context.conversation.storable import is_storable, storable
+from purser.context.conversation.storable import storable
+from purser.wire.storable import is_storable
 
 any_text = st.text(st.characters(exclude_categories=()))
 any_json = st.recursive(

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from purser.context.conversation.messages import Message, StoredMessage
-from purser.context.conversation.storable import is_storable, storable
+from purser.context.conversation.storable import storable
 from purser.context.facts import Fact, Kind, changed_facts, extract_facts, merged_facts, omitted_facts, render_facts
 from purser.context.tokens import count_text
+from purser.wire.storable import is_storable
 from tests.support.context.conversations import assistant, calling, result, talk, user
 
 SAID = (

@@ -11,10 +11,9 @@ from purser.budget.holds import HoldState
 from purser.gateway.access.roles import Principal, Role
 from purser.gateway.errors import TooManyRequests
 from purser.gateway.holds.batches import answer_each
-from purser.gateway.holds.schemas import HoldRequestBody
-from purser.gateway.holds.views import HoldBatchView, HoldView
 from purser.gateway.http.limits import Limits
 from purser.gateway.metrics.requests import Metrics
+from purser.wire.holds import HoldBatchView, HoldRequestBody, HoldView
 
 CALLER = Principal("ada", "key-1", "default", Role.AGENT, None)
 HELD = HoldView(
@@ -70,7 +69,7 @@ async def test_an_ask_that_the_ledger_could_not_answer_is_retryable_in_its_place
     first, second = (await batches.answer("a", "b")).holds
     assert (first.status, second.status) == (200, 503)
     assert second.problem is not None
-    assert (second.problem["retryable"], second.problem["type"]) == (True, "urn:purser:ledger-unavailable")
+    assert (second.problem.retryable, second.problem.type) == (True, "urn:purser:ledger-unavailable")
     assert batches.unavailable() == 1
 
 

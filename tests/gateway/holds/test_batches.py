@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from purser.gateway.access.roles import Role
-from purser.gateway.holds.schemas import MAX_BATCH
+from purser.wire.limits import MAX_BATCH
 from tests.gateway.conftest import RunningGateway
 
 Json = dict[str, Any]

@@ -24,15 +24,14 @@ from purser.gateway.http.limits import Limits
 from purser.gateway.http.middleware import Boundary, RequestLimits
 from purser.gateway.http.problems import from_validation
 from purser.gateway.http.routing import Route
-from purser.gateway.http.schemas import Request
-from purser.gateway.http.views import View
 from purser.gateway.metrics.requests import Metrics
 from purser.gateway.services import Use
+from purser.wire.base import Body, View
 
 router = APIRouter(route_class=Route)
 
 
-class Body(Request):
+class Act(Body):
     tokens: int = Field(ge=1)
     note: str = ""
 
@@ -45,7 +44,7 @@ class Answer(View):
 
 
 @router.post("/things/{what}", response_model=Answer, response_model_exclude_unset=True)
-async def act(what: str, body: Body, caller: Spender, use: Use) -> dict[str, Any]:
+async def act(what: str, body: Act, caller: Spender, use: Use) -> dict[str, Any]:
     note = {"note": body.note} if body.note else {}
     return {"who": f"{caller.name} of {use.task_queue}", "what": what, "tokens": body.tokens, **note}
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, field_validator
 
-from purser.gateway.holds.schemas import AttemptBody, HoldBatchBody, HoldRequestBody, SettleBody
 from purser.gateway.http.bodies import MAX_BODY, MAX_DEPTH, read_json
 from purser.gateway.http.plain_bodies import PlainBodies
+from purser.wire.holds import AttemptBody, HoldBatchBody, HoldRequestBody, SettleBody
 
 HOLD = {
     "key": "k1",

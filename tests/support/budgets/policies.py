@@ -4,10 +4,11 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from purser.budget.policies.fields import MAX_AMOUNT, BackpressureStep, Mode
+from purser.budget.policies.fields import BackpressureStep, Mode
 from purser.budget.policies.ladder import LadderStep
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.windows import Window
+from purser.wire.limits import MAX_AMOUNT
 
 LIMITS = st.one_of(st.none(), st.integers(0, 2_000), st.integers(0, MAX_AMOUNT))
 RATIOS = st.decimals("0.01", "1.5", places=2)

@@ -7,9 +7,9 @@ import pytest
 
 from purser.budget.errors import BeyondCounting
 from purser.budget.gate import Amount
-from purser.budget.holds import MAX_CALL_NANO_USD
 from purser.budget.postgres.connections.pools import Pool
 from purser.gateway.http.problems import problem_of
+from purser.wire.limits import MAX_CALL_NANO_USD
 from tests.support.ledger import SESSION, TENANT, Books
 
 HALFWAY, END = 2**62, 2**63 - 1

@@ -9,8 +9,9 @@ import pytest
 
 from purser.budget.errors import HoldClosed, InvalidRequest, KeyReused, NotFound
 from purser.budget.gate import Amount, Verdict
-from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, HoldState
+from purser.budget.holds import HoldState
 from purser.budget.postgres.connections.pools import Pool
+from purser.wire.limits import MAX_CALL_NANO_USD, MAX_CALL_TOKENS
 from tests.support.ledger import SESSION, TENANT, Books, report, request
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -1,14 +1,11 @@
-"""Base of request bodies. They are strict: no field is guessed, converted or ignored."""
+"""Types of the fields of bodies."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 
-from purser.budget.holds import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_LEASE_MS
-from purser.budget.labels import MAX_TAGS
-from purser.budget.policies.fields import MAX_AMOUNT
-from purser.context.conversation.storable import is_storable
+from .limits import MAX_AMOUNT, MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_LEASE_MS, MAX_TAGS
 
 
 def printable(value: str) -> str:
@@ -25,8 +22,10 @@ def _in_utc(value: datetime) -> datetime:
         raise ValueError("the time is out of range") from None
 
 
-def _text_only(value: object) -> object:
+def _no_number(value: object) -> object:
     # A number would be read as seconds since 1970.
+    if isinstance(value, datetime):
+        return value
     if isinstance(value, str):
         try:
             float(value)
@@ -41,22 +40,8 @@ CallTokens = Annotated[int, Field(ge=1, le=MAX_CALL_TOKENS)]
 CallMoney = Annotated[int, Field(ge=0, le=MAX_CALL_NANO_USD)]
 Lease = Annotated[int, Field(ge=1, le=MAX_LEASE_MS)]
 Attempt = Annotated[int, Field(ge=1, le=1_000_000)]
-Time = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_text_only), AfterValidator(_in_utc)]
+Time = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_no_number), AfterValidator(_in_utc)]
 """A time in a body or a query, converted to UTC."""
 Tags = Annotated[dict[str, str], Field(max_length=MAX_TAGS)]
 """Values by the name of the tag."""
 Name = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(printable)]
-
-
-class Request(BaseModel):
-    """Base of all request bodies."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _storable(cls, value: Any) -> Any:
-        # Postgres stores neither, and would fail only in the middle of a transaction.
-        if not is_storable(value):
-            raise ValueError("text must not contain NUL or half of a surrogate pair")
-        return value

@@ -3,13 +3,15 @@
 import asyncio
 import json
 import math
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from purser.activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
-from purser.activities.models.answers import ByteLimit, countable, event_lines
+from purser.activities.models import egress
+from purser.activities.models.answers import ByteLimit, as_stream, countable, event_lines
 from purser.activities.models.egress import Bounds
 from purser.activities.models.embedding_requests import EmbeddingRequest
 from purser.activities.models.litellm_library import litellm_library
@@ -128,6 +130,22 @@ async def test_a_server_without_streaming_is_read_with_its_own_usage() -> None:
     assert (failure, partial.message().text, partial.finish_reason) == (None, "Good day.", "stop")
     assert partial.usage is not None
     assert (partial.usage.input, partial.usage.output) == (20, 10)
+
+
+@pytest.mark.parametrize(("characters", "is_inline"), [(100, True), (65_600, False)])
+async def test_a_large_reply_in_one_piece_is_parsed_off_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch, characters: int, is_inline: bool
+) -> None:
+    parsed: list[bool] = []
+
+    def noted(body: bytes) -> bytes:
+        parsed.append(threading.current_thread() is threading.main_thread())
+        return as_stream(body)
+
+    monkeypatch.setattr(egress, "as_stream", noted)
+    message = {"role": "assistant", "content": "a" * characters}
+    partial, failure, _ = await ask(replies(plain(message=message), "application/json"))
+    assert (failure, partial.characters, parsed) == (None, characters, [is_inline])
 
 
 async def test_tool_calls_of_a_server_without_streaming_arrive() -> None:

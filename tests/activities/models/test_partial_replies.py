@@ -1,12 +1,15 @@
 """Replies while they arrive."""
 
+import threading
 from typing import Any
 
 import pytest
 
+from purser.activities.models import partial_replies
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.tools import arguments_of
 from purser.budget.usage import Usage
+from purser.context.tokens import count_text
 
 
 def delta(index: int, arguments: str, call_id: str | None = None, name: str | None = None) -> Any:
@@ -92,6 +95,23 @@ def test_a_report_that_says_nothing_is_replaced_by_an_estimate_that_says_so(repo
     charge = partial.charge(99, "gpt-4o")
     assert (charge.input, charge.estimated) == (99, True)
     assert charge.output > 0
+
+
+@pytest.mark.parametrize(("words", "is_inline"), [(10, True), (5_000, False)])
+async def test_a_long_reply_is_counted_off_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch, words: int, is_inline: bool
+) -> None:
+    counted: list[bool] = []
+
+    def noted(text: str, model: str) -> Any:
+        counted.append(threading.current_thread() is threading.main_thread())
+        return count_text(text, model)
+
+    monkeypatch.setattr(partial_replies, "count_text", noted)
+    partial = PartialReply(sent=True)
+    partial.add("word " * words, (), "stop")
+    assert await partial.charge_async(99, "gpt-4o") == partial.charge(99, "gpt-4o")
+    assert counted == [is_inline, True]
 
 
 def test_a_reply_is_whole_once_its_end_and_its_usage_are_known() -> None:

@@ -2,17 +2,20 @@
 
 import asyncio
 import json
-from typing import Any
+from collections.abc import Callable
+from threading import current_thread
+from typing import Any, TypeVar
 
 import httpx
 import pytest
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
+from purser.activities.tasks.file import TaskFile
 from purser.budget.errors import InvalidRequest
 from purser.gateway.access.roles import Role
 from purser.gateway.app import ROUTERS
-from purser.gateway.http import bodies
+from purser.gateway.http import bodies, routing
 from purser.gateway.http.bodies import (
     MAX_BODY,
     MAX_DEPTH,
@@ -25,8 +28,12 @@ from purser.gateway.http.bodies import (
 )
 from purser.gateway.http.problems import from_validation
 from purser.gateway.http.routing import Route
+from purser.gateway.proxy import bodies as proxy_bodies
+from purser.gateway.sessions import routes as session_routes
 from purser.gateway.sessions.schemas import read_append
 from tests.gateway.conftest import RunningGateway
+
+T = TypeVar("T")
 
 
 def nested(levels: int) -> Any:
@@ -142,7 +149,22 @@ async def test_a_body_without_a_length_is_cut_off_at_the_limit(agent: httpx.Asyn
     assert answer.status_code == 413
 
 
-async def test_large_tasks_and_messages_are_taken(agent: httpx.AsyncClient) -> None:
+async def test_large_tasks_and_messages_are_taken_and_parsed_off_the_event_loop(
+    agent: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[tuple[str, str]] = []
+
+    def noted(function: Callable[..., T]) -> Callable[..., T]:
+        def noting(*args: Any) -> T:
+            parsed.append((function.__name__, current_thread().name.partition("_")[0]))
+            return function(*args)
+
+        return noting
+
+    for place in (routing, proxy_bodies):
+        monkeypatch.setattr(place, "read_json", noted(read_json))
+    monkeypatch.setattr(session_routes, "read_append", noted(read_append))
+    monkeypatch.setattr(TaskFile, "parse", noted(TaskFile.parse))
     text = "All the words of a long document. " * 10_000
     appended = await agent.post("/v1/sessions/large/messages", json=[{"role": "user", "content": text}])
     assert appended.status_code == 200
@@ -153,6 +175,10 @@ async def test_large_tasks_and_messages_are_taken(agent: httpx.AsyncClient) -> N
     task = {"session_id": "large2", "task_id": "large2", "input": text, "agents": [one]}
     submitted = await agent.post("/v1/tasks", json=task)
     assert submitted.status_code == 202, submitted.text
+    chat = {"model": "gpt-4o", "messages": text}
+    assert (await agent.post("/openai/v1/chat/completions", json=chat)).status_code == 422
+    names = ["read_json", "read_append", "read_append", "read_json", "parse", "read_json"]
+    assert parsed == [(name, "large-bodies") for name in names]
 
 
 async def test_settings_and_messages_that_could_not_be_shown_are_refused_and_nothing_is_stored(

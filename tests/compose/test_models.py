@@ -3,6 +3,7 @@
 import pytest
 from prometheus_client import CollectorRegistry
 
+from purser.activities.models.egress import Bounds
 from purser.activities.models.embedder import LiteLLMEmbedder
 from purser.activities.models.metrics import CallMetrics
 from purser.budget.postgres.connections.pools import Pool
@@ -21,6 +22,21 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def made(settings: Settings, pool: Pool) -> LiteLLMEmbedder | None:
     ledger, calls = Ledger(pool, ledger_settings(settings)), CallMetrics(CollectorRegistry())
     return embedder(settings, ledger, model_provider(settings), PriceBook.load(), calls)
+
+
+def test_only_the_providers_of_the_settings_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, "key")
+    assert model_provider(Settings(allowed_providers=("openai",))).providers() == {"openai"}
+    assert model_provider(Settings()).providers() >= {"openai", "anthropic"}
+
+
+def test_answers_of_providers_have_the_bounds_of_the_settings() -> None:
+    settings = Settings(
+        provider_error_bytes=4_096, provider_line_bytes=65_536, provider_bytes_per_token=64, max_retry_after_s=7
+    )
+    bounds = Bounds(error_bytes=4_096, line_bytes=65_536, bytes_per_token=64, retry_after_ms=7_000)
+    assert model_provider(settings)._bounds == bounds
 
 
 async def test_without_an_embedding_model_memory_works_by_words(pool: Pool) -> None:

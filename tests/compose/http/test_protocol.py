@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from purser.compose.http import protocol
@@ -180,6 +181,21 @@ async def test_the_limit_in_all_holds_whatever_the_addresses() -> None:
 def test_connections_keep_longer_than_the_pools_of_common_clients() -> None:
     """httpx keeps a connection for 5 s, aiohttp for 15 s, nginx and common load balancers for 60 s."""
     assert USUAL.keep_alive_s > 60
+
+
+async def test_connections_stay_open_between_requests_for_as_long_as_the_limits_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[int] = []
+
+    class Noted(uvicorn.Config):
+        def load(self) -> None:
+            seen.append(self.timeout_keep_alive)
+            super().load()
+
+    monkeypatch.setattr(uvicorn, "Config", Noted)
+    async with serving(ConnectionLimits(keep_alive_s=600)):
+        assert seen == [600]
 
 
 def test_open_files_are_raised_to_what_the_system_grants_and_bound_the_connections() -> None:

@@ -60,6 +60,13 @@ def test_the_numbers_of_the_design_are_the_defaults() -> None:
     assert settings.task_queue == "purser"
 
 
+def test_what_others_could_misuse_is_closed_until_an_operator_opens_it() -> None:
+    settings = load_settings()
+    assert not settings.trust_temporal_identity
+    assert not settings.temporal_ui
+    assert (settings.allowed_api_bases, settings.allowed_providers, settings.webhook_targets) == ((), (), ())
+
+
 def test_command_line_goes_before_environment_before_file_before_default(
     monkeypatch: pytest.MonkeyPatch, config: Config
 ) -> None:

@@ -13,15 +13,15 @@ from purser.budget.scopes import Path
 from purser.workflows.contract import AgentClosing, AgentOutcome, AgentRef, AgentStatus
 from tests.support.ledger import TENANT, Books
 
-KEYS = pytest.mark.parametrize("key", ["call", "compression"])
+KEYS = pytest.mark.parametrize("key", ["call", "compression", "last"])
 
 
 async def end(books: Books, *tool_keys: str) -> None:
-    """Ends an agent whose last turn may have held under both keys, and for its tools."""
+    """Ends an agent whose last turn may have held under each of its keys, and for its tools."""
     agent, outcome = AgentRef(TENANT, "t1", "a"), AgentOutcome("a", AgentStatus.CANCELLED)
     activity = CloseAgent(Agents(books.pool), books.ledger, Approvals(books.pool, books.settings))
     await activity.close_agent(
-        AgentClosing(agent, outcome, key="call", compression_key="compression", tool_keys=tool_keys)
+        AgentClosing(agent, outcome, key="call", compression_key="compression", last_key="last", tool_keys=tool_keys)
     )
 
 

@@ -84,9 +84,11 @@ async def test_an_address_of_the_environment_is_refused_before_a_key_goes_there(
         ("oobabooga/m", {}, "provider_not_allowed"),
         ("nobody-knows-this", {}, "provider_not_allowed"),
         ("openai/gpt-4o", {}, "authentication"),
+        ("openai/http://127.0.0.1:9/internal", {"api.openai.com": "k"}, "bad_model_name"),
+        ("openai/gpt-4o?key=1", {"api.openai.com": "k"}, "bad_model_name"),
     ],
 )
-async def test_a_provider_that_is_not_allowed_or_has_no_key_is_not_asked(
+async def test_without_an_allowed_provider_its_key_and_a_plain_name_nothing_is_asked(
     model: str, keys: dict[str, str], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

@@ -145,6 +145,8 @@ async def test_failures_have_the_names_that_rules_ask_for_and_set_them_off(
         text = await _until(measured, "temporal_request_failure_total", *orphaned)
         assert 'temporal_num_pollers{namespace="default",poller_type="workflow_task"' in text
         scrapes.take(text.encode())
+    assert 'activity_type="too_l' not in text, "callers choose the names of tools"
+    assert 'activity_type="other"' in text
     series = Scrape.of(text).series
     assert {name: series.get(name) for name in TEMPORAL} == TEMPORAL
     first = scrapes.minute

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped] # ha
 
 from purser.gateway.app import ROUTERS
 from purser.gateway.health import health_router
-from purser.gateway.http.openapi import TAGS, document, operations
+from purser.gateway.http.openapi import TAGS, document, openapi_router, operations
 from tests.gateway.conftest import RunningGateway
 
 
@@ -40,6 +40,21 @@ async def test_it_needs_no_key(gateway: RunningGateway) -> None:
     anonymous = await gateway.with_secret(None)
     answer = await anonymous.get("/openapi.json", timeout=httpx.Timeout(30))
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+
+
+async def test_it_is_made_once_however_many_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, made = FastAPI(openapi_url=None), 0
+
+    def openapi() -> dict[str, Any]:
+        nonlocal made
+        made += 1
+        return {"openapi": "3.1.0"}
+
+    monkeypatch.setattr(app, "openapi", openapi)
+    app.include_router(openapi_router(app))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
+        answers = [await client.get("/openapi.json") for _ in range(3)]
+    assert ([answer.json() for answer in answers], made) == ([{"openapi": "3.1.0"}] * 3, 1)
 
 
 def test_every_endpoint_is_described_under_a_tag_and_a_neat_name(made: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Imports LiteLLM in the background: that takes seconds, and the first model call would wait for it."""
 
+import gc
 from threading import Thread
 
 import structlog
@@ -23,4 +24,6 @@ def _import() -> None:
     except Exception as error:
         log.warning("the model libraries were not imported; calls try again", error=type(error).__name__)
     else:
+        # A full collection of LiteLLM's objects would stop every request for a fifth of a second, so none runs here first.
+        gc.freeze()
         log.debug("model libraries are imported")

@@ -1,7 +1,10 @@
 """A gateway imports LiteLLM once it serves: the first call of its proxy does not wait for that."""
 
 import asyncio
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -61,3 +64,20 @@ async def test_the_first_call_of_the_proxy_imports_little_of_litellm(
             await asyncio.to_thread(started.kill)
     assert len(before) > 10 * FEW
     assert len(imported(log)) - len(before) < FEW
+
+
+COLLECTION = """
+import gc, json, sys, threading
+from purser.compose.processes.warming import warm_up_models
+warm_up_models()
+[importing] = [thread for thread in threading.enumerate() if thread.name == "model libraries"]
+importing.join()
+print(json.dumps(["litellm" in sys.modules, gc.get_freeze_count(), len(gc.get_objects())]))
+"""
+
+
+def test_no_full_garbage_collection_traverses_what_the_import_has_left() -> None:
+    done = subprocess.run([sys.executable, "-c", COLLECTION], capture_output=True, text=True, check=True)
+    is_imported, frozen, seen = json.loads(done.stdout.splitlines()[-1])
+    assert is_imported
+    assert frozen > 100_000 > 10_000 > seen

@@ -24,6 +24,6 @@ def _import() -> None:
     except Exception as error:
         log.warning("the model libraries were not imported; calls try again", error=type(error).__name__)
     else:
-        # A full collection of LiteLLM's objects would stop every request for a fifth of a second, so none runs here first.
+        # A full collection of LiteLLM's objects would stop every request for a fifth of a second: none runs here first.
         gc.freeze()
         log.debug("model libraries are imported")

@@ -7,8 +7,13 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.servers.deployment import services
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "operations" / "runbooks.md"
+KUBERNETES = ROOT / "compose" / "deploy" / "kubernetes"
+PROGRAMS = {"amtool", "psql", "purser"}
+"""Programs of which the page has functions that run them in a container."""
 PARTS = ("How bad", "Look at", "Do", "Over when", "Silence")
 
 
@@ -39,3 +44,27 @@ def test_an_alert_links_to_its_runbook_and_to_a_page_that_the_runbook_names(aler
     assert annotations["runbook_url"].endswith(f"/docs/operations/runbooks#{alert.lower()}")
     page = re.sub(r".*}}(/[^{&]*).*", r"\1", annotations["dashboard"])
     assert f"`{page}`" in _sections()[alert]
+
+
+def test_each_command_has_its_form_for_containers() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert set(re.findall(r"^(\w+)\(\) { .*docker compose", text, re.MULTILINE)) == PROGRAMS
+    # Other code begins with a word too, but has no option, no quote and no name in capitals.
+    used = {command for section in _sections().values() for command in re.findall(r"`([a-z]+) [^`]*[A-Z\-\"]", section)}
+    assert used <= PROGRAMS | {"curl", "docker", "kubectl"}
+
+
+def test_the_containers_that_commands_name_exist() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    named = re.findall(
+        r"docker compose -f (\S+) (?:exec(?: -e \S+)?|ps|up -d(?: --scale)?) ([a-z]+)(?: ([a-z]+)`)?", text
+    )
+    assert len(named) == text.count("docker compose -f")
+    assert {file for file, *_ in named} == {"compose/deploy/docker-compose.yml"}
+    assert {service for _, *each in named for service in filter(None, each)} <= set(services())
+    manifests = [one for path in KUBERNETES.glob("*.yaml") for one in yaml.safe_load_all(path.read_text())]
+    known = {(one["kind"], one["metadata"]["name"]) for one in manifests if "metadata" in one}
+    kinds = {"deploy": "Deployment", "service": "Service"}
+    found = {(kinds[kind], name) for kind, name in re.findall(r" (deploy|service)/([\w-]+)", text)}
+    assert found
+    assert found <= known

@@ -3,29 +3,14 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
 from typing import Self
 
 from purser.budget.errors import InvalidPolicy, InvalidScope
 from purser.budget.windows import read_window
+from purser.wire.enums import Kind as Kind
 from purser.wire.limits import MAX_PATH
-
-
-class Kind(StrEnum):
-    """The kinds of scope: the levels of a path, outermost first, then labels."""
-
-    # `kind_rank` in schema/scopes.sql lists the same.
-    TENANT = "tenant"
-    USER = "user"
-    SESSION = "session"
-    TASK = "task"
-    AGENT = "agent"
-    TAG = "tag"
-    MODEL = "model"
-    TOOL = "tool"
-
 
 LABELS = (Kind.TAG, Kind.MODEL, Kind.TOOL)
 """Kinds that are no level of a path: a call draws on a label only if the label has a policy."""

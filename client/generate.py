@@ -62,7 +62,7 @@ def written() -> dict[str, str]:
         name: f"wire.{module.__name__.rpartition('.')[2]}"
         for module in modules
         for name, one in vars(module).items()
-        if isinstance(one, type) and one.__module__ == module.__name__
+        if isinstance(one, type) and (one.__module__ == module.__name__ or name.endswith("Page"))
     }
 
 

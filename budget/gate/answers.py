@@ -9,6 +9,7 @@ from enum import StrEnum
 from purser.budget.policies.fields import DEFAULT_BACKPRESSURE, DEFAULT_WARN_AT, BackpressureStep, Mode
 from purser.budget.policies.ladder import Ladder, Reached
 from purser.budget.scopes import Scope
+from purser.wire.enums import Pressure as Pressure
 
 
 class Verdict(StrEnum):
@@ -34,15 +35,6 @@ SHADOW = "shadow"
 """The reason of a scope whose policy only records its verdicts."""
 OUTCOMES = ("refuse", "ask", "wait", "delay")
 """How a policy holds up a call, strictest first."""
-
-
-class Pressure(StrEnum):
-    """The ratio in words."""
-
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-    CRITICAL = "critical"
 
 
 @dataclass(frozen=True, slots=True)

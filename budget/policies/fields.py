@@ -11,6 +11,7 @@ from purser.budget.errors import InvalidPolicy
 from purser.budget.policies.ladder import read_ladder
 from purser.budget.windows import read_window, zone
 from purser.wire.enums import Mode as Mode
+from purser.wire.enums import OnExpiry as OnExpiry
 from purser.wire.limits import MAX_AMOUNT
 
 E = TypeVar("E", bound=StrEnum)
@@ -20,13 +21,6 @@ DEFAULT_DEADLINE_S = 1_800
 MAX_DEADLINE_S = 366 * 86_400
 """Longest wait for an approval: a year."""
 _STRICTNESS = {Mode.SOFT: 0, Mode.APPROVAL: 1, Mode.HARD: 2}
-
-
-class OnExpiry(StrEnum):
-    """What happens to an undecided approval request at its deadline."""
-
-    DENY = "deny"
-    GRANT = "grant"
 
 
 @dataclass(frozen=True, slots=True)

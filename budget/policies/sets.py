@@ -5,7 +5,6 @@ The document maps names to fields: `session:s1` is the policy of one scope, `ses
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from purser.budget.errors import InvalidPolicy, InvalidRequest
@@ -13,17 +12,8 @@ from purser.budget.money import parse_dollars
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.policies.templates import Pattern, is_pattern
 from purser.budget.scopes import Scope
-
-MAX_POLICIES = 10_000
-"""Most policies in one document."""
-
-
-class PolicyAction(StrEnum):
-    """What applying a document does to one policy."""
-
-    CREATE = "create"
-    CHANGE = "change"
-    REMOVE = "remove"
+from purser.wire.enums import PolicyAction as PolicyAction
+from purser.wire.limits import MAX_POLICIES
 
 
 @dataclass(frozen=True, slots=True)

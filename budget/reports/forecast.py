@@ -7,27 +7,16 @@ property test compares the two.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
 from purser.budget.gate import Amount
+from purser.wire.enums import Basis as Basis
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(hours=24)
 LEAST_HISTORY = timedelta(seconds=60)
 """Over less than this, a rate would describe one call rather than the scope."""
-
-
-class Basis(StrEnum):
-    """Period over which a rate is measured."""
-
-    HOUR = "1h"
-    DAY = "24h"
-    SINCE_FIRST = "since_first"
-    """Since the first entry of the window, if that is less than an hour or a day ago."""
-    TOO_SHORT = "too_short"
-    """The history is too short for a rate."""
 
 
 @dataclass(frozen=True, slots=True)

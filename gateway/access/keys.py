@@ -7,9 +7,9 @@ from purser.gateway.access.auth import KeyManager, Reader
 from purser.gateway.access.schemas import KeyBody, KeyPatch
 from purser.gateway.access.views import CallerView, KeyView, NewKeyView
 from purser.gateway.http.idempotency import OnceOnly
-from purser.gateway.http.pagination import PageOf
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Use
+from purser.wire.base import PageOf
 
 router = APIRouter(route_class=Route, prefix="/v1/keys", tags=["keys"])
 

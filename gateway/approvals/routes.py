@@ -22,10 +22,10 @@ from purser.gateway.approvals.views import (
     WaiterView,
     WholeApprovalView,
 )
-from purser.gateway.http.pagination import PageOf, PageSize
+from purser.gateway.http.pagination import PageSize
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Use
-from purser.wire.base import AmountView
+from purser.wire.base import AmountView, PageOf
 
 router = APIRouter(route_class=Route, prefix="/v1/approvals", tags=["approvals"])
 

@@ -9,8 +9,8 @@ from purser.activities.postgres.calls.purposes import Purpose
 from purser.budget.approvals import ApprovalState, Choice, Identity
 from purser.budget.previews import Effect
 from purser.gateway.approvals.schemas import Reasons
-from purser.gateway.budgets.views import ApprovalRulesView, ForecastView
 from purser.wire.base import AmountView, View
+from purser.wire.budgets import ApprovalRulesView, ForecastView
 
 
 class ScopeFiguresView(View):

@@ -9,11 +9,11 @@ from purser.budget.policies.policy import PolicyPatch
 from purser.budget.scopes import Kind, Scope
 from purser.gateway.access.auth import BudgetSetter, Reader, check_tenant
 from purser.gateway.access.roles import Principal
-from purser.gateway.budgets.schemas import BudgetBody
-from purser.gateway.budgets.views import BudgetAnswer, ForecastBudgetAnswer
-from purser.gateway.http.pagination import Cursor, PageOf, PageSize
+from purser.gateway.http.pagination import Cursor, PageSize
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Services, Use
+from purser.wire.base import PageOf
+from purser.wire.budgets import BudgetAnswer, BudgetBody, ForecastBudgetAnswer
 
 router = APIRouter(route_class=Route, prefix="/v1/budgets", tags=["budgets"])
 

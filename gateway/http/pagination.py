@@ -2,30 +2,16 @@
 
 import base64
 import binascii
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated
 
 from fastapi import Query
-from pydantic import ConfigDict, Field
 
 from purser.budget.errors import InvalidRequest
-from purser.wire.base import View
-
-Item = TypeVar("Item")
 
 Cursor = Annotated[str | None, Query(pattern="^[0-9]{1,18}$", description="Cursor of the previous page.")]
 NameCursor = Annotated[str | None, Query(pattern="^[A-Za-z0-9_-]{0,512}$", description="Cursor of the previous page.")]
 """Cursor of a list that is ordered by name."""
 PageSize = Annotated[int, Query(ge=1, le=1_000, description="Most items on a page.")]
-
-
-class PageOf(View, Generic[Item]):
-    """A page of a list."""
-
-    # pydantic would search all frames for the source of every `PageOf[…]`, which has none: a second each with pytest.
-    model_config = ConfigDict(use_attribute_docstrings=False)
-
-    items: list[Item]
-    cursor: str | None = Field(description="Pass it as `cursor` for the next page; `null` at the end.")
 
 
 def name_cursor(name: str | None) -> str | None:

@@ -1,16 +1,16 @@
 """`/v1/changes`: the change log."""
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
 from purser.gateway.access.auth import Reader
-from purser.gateway.budgets.views import IsoTime
-from purser.gateway.http.pagination import Cursor, PageOf, PageSize
+from purser.gateway.http.pagination import Cursor, PageSize
 from purser.gateway.http.routing import Route
 from purser.gateway.http.time_ranges import Since, Until
 from purser.gateway.services import Use
-from purser.wire.base import View
+from purser.wire.base import PageOf, View
 
 router = APIRouter(route_class=Route, prefix="/v1/changes", tags=["changes"])
 
@@ -19,7 +19,7 @@ class ChangeView(View):
     """One change to a policy, key, sign-in, session, task, approval or webhook."""
 
     change_id: str
-    at: IsoTime
+    at: datetime
     by: str
     """Name of the key or of the component of Purser that acted."""
     key_id: str | None

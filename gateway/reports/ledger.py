@@ -9,12 +9,13 @@ from fastapi.responses import StreamingResponse
 from purser.budget.reports.entries import EntryKind, EntryPage
 from purser.budget.scopes import Scope
 from purser.gateway.access.auth import Reader
-from purser.gateway.http.pagination import Cursor, PageOf, PageSize
+from purser.gateway.http.pagination import Cursor, PageSize
 from purser.gateway.http.routing import Route
 from purser.gateway.http.time_ranges import Since, Until, check_span
 from purser.gateway.reports.ledger_csv import COLUMNS, CSV, csv_lines, csv_row
 from purser.gateway.reports.views import EntryView
 from purser.gateway.services import Use
+from purser.wire.base import PageOf
 
 router = APIRouter(route_class=Route, prefix="/v1/ledger", tags=["reports"])
 

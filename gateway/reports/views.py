@@ -8,8 +8,7 @@ from pydantic import Field
 from purser.budget.policies.fields import Mode
 from purser.budget.reports.entries import Entry, EntryKind, Figures
 from purser.budget.reports.usage import By, UsageLine
-from purser.gateway.http.pagination import PageOf
-from purser.wire.base import View
+from purser.wire.base import PageOf, View
 
 
 class MovedView(View):

@@ -7,10 +7,11 @@ from fastapi import APIRouter, Query
 
 from purser.budget.errors import InvalidRequest
 from purser.gateway.access.auth import WorkReader
-from purser.gateway.http.pagination import NameCursor, PageOf, PageSize, name_after, name_cursor
+from purser.gateway.http.pagination import NameCursor, PageSize, name_after, name_cursor
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Use
 from purser.gateway.tasks.call_views import CallView, CallWindowView
+from purser.wire.base import PageOf
 
 router = APIRouter(route_class=Route, prefix="/v1/tasks/{task_id}/calls", tags=["tasks"])
 

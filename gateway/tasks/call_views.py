@@ -1,12 +1,12 @@
 """Responses of `/v1/tasks/{task_id}/calls`."""
 
+from datetime import datetime
 from typing import Self
 
 from purser.activities.postgres.calls.calls import StoredCall
 from purser.context.strategies import StrategyName
 from purser.context.windows.explain import State
 from purser.context.windows.reports import CallPart, spans
-from purser.gateway.budgets.views import IsoTime
 from purser.wire.base import View
 
 
@@ -18,7 +18,7 @@ class CallView(View):
     agent_id: str
     turn: int
     model: str
-    at: IsoTime
+    at: datetime
     """When its window was planned."""
     hold_id: str | None
     """Its hold; `null` if nothing was held."""

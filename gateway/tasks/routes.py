@@ -9,13 +9,14 @@ from purser.activities.tasks.pitfalls import task_pitfalls
 from purser.gateway.access.auth import Runner, WorkReader
 from purser.gateway.access.roles import Permission, Principal, Role
 from purser.gateway.http.bodies import run_off_loop
-from purser.gateway.http.pagination import Cursor, PageOf, PageSize
+from purser.gateway.http.pagination import Cursor, PageSize
 from purser.gateway.http.routing import Route, size_of
 from purser.gateway.services import Services, Use
 from purser.gateway.sessions.resolved import ContextView
 from purser.gateway.tasks.control import Steer, steer
 from purser.gateway.tasks.submission import personal_of, with_models
 from purser.gateway.tasks.views import TaskAccepted, TaskSubmitted, TaskView, WholeTaskView
+from purser.wire.base import PageOf
 from purser.workflows.contract import TaskRef, TaskStatus
 
 router = APIRouter(route_class=Route, prefix="/v1/tasks", tags=["tasks"])

@@ -1,8 +1,10 @@
 """Responses of `/v1/tasks`."""
 
-from purser.gateway.budgets.views import BudgetAnswer, IsoTime
+from datetime import datetime
+
 from purser.gateway.sessions.resolved import ContextView
 from purser.wire.base import RefusalView, View
+from purser.wire.budgets import BudgetAnswer
 from purser.workflows.contract import AgentStatus, TaskStatus
 
 
@@ -22,8 +24,8 @@ class TaskView(View):
     status: TaskStatus
     reason: str
     """Why it ended, if its workflow could not report it: `workflow_terminated`, `workflow_lost`, …"""
-    submitted_at: IsoTime
-    ended_at: IsoTime | None
+    submitted_at: datetime
+    ended_at: datetime | None
 
 
 class AgentUsageView(View):

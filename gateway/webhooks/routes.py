@@ -8,14 +8,14 @@ from pydantic import AfterValidator, Field, model_validator
 from purser.budget.postgres.connections.pools import Connection
 from purser.gateway.access.auth import WebhookManager
 from purser.gateway.http.idempotency import OnceOnly
-from purser.gateway.http.pagination import Cursor, PageOf, PageSize
+from purser.gateway.http.pagination import Cursor, PageSize
 from purser.gateway.http.routing import Route
 from purser.gateway.postgres.deliveries import Delivery
 from purser.gateway.postgres.webhooks import Webhook, WebhookFields
 from purser.gateway.services import Use
 from purser.gateway.webhooks.messages import STATES
 from purser.gateway.webhooks.targets import MAX_URL, Targets
-from purser.wire.base import Body, View
+from purser.wire.base import Body, PageOf, View
 from purser.wire.fields import printable
 
 router = APIRouter(route_class=Route, prefix="/v1/webhooks", tags=["webhooks"])

@@ -1,12 +1,13 @@
 """A body that the gateway would refuse is an error before it is sent."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from purser_client import InvalidRequest
-from purser_client.operations import holds
+from purser_client.operations import budgets, holds
 
 SECRET = "what nobody repeats"
 
@@ -22,6 +23,8 @@ SECRET = "what nobody repeats"
         (lambda: holds.settle("h1", {"total": 5}, nano_usd=-1), "nano_usd"),
         (lambda: holds.settle("h1", {"total": f"{SECRET}\0"}), ""),
         (lambda: holds.extend("h1", lease_ms=0), "lease_ms"),
+        (lambda: budgets.apply({f"session:s{n}": None for n in range(10_001)}), "policies"),
+        (lambda: budgets.replay({}, datetime.fromisoformat("2026-11-20T18:00:00")), "since"),
     ],
 )
 def test_it_is_the_same_error_as_the_gateways_and_repeats_no_value(build: Callable[[], Any], field: str) -> None:

@@ -134,5 +134,5 @@ def test_each_method_sends_what_the_document_describes(spec: dict[str, Any]) -> 
         assert ("requestBody" in one) == (operation.content() is not None), name
         answer = next(each for status, each in one["responses"].items() if status.startswith("2"))
         reference = answer["content"]["application/json"]["schema"]["$ref"]
-        assert reference.rpartition("/")[2] == operation.answer.__name__, name
+        assert getattr(purser_client.types, reference.rpartition("/")[2]) is operation.answer, name
     assert {operation.name for operation in sent.values()} == set(described)

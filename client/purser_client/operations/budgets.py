@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, given, part
+from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, checked, given, part
 from purser_client.types import (
     AppliedView,
     BudgetBody,
@@ -40,6 +40,7 @@ def export() -> Operation[PoliciesView]:
     return Operation("policies_export", "GET", "/v1/policies", PoliciesView)
 
 
+@checked
 def apply(
     policies: Mapping[str, Mapping[str, Any] | None], *, prune: bool = False, dry_run: bool = False
 ) -> Operation[AppliedView]:
@@ -49,6 +50,7 @@ def apply(
     return Operation("policies_apply", "PUT", "/v1/policies", AppliedView, body)
 
 
+@checked
 def replay(policies: Mapping[str, Mapping[str, Any] | None], since: datetime) -> Operation[ReplayView]:
     """Replays the ledger's history under other policies with the rules of the gate."""
     named = {name: None if fields is None else dict(fields) for name, fields in policies.items()}

@@ -20,36 +20,7 @@ from purser_client.types.approvals import (
     WaiterView,
     WholeApprovalView,
 )
-from purser_client.types.budgets import (
-    AppliedView,
-    BudgetBody,
-    BudgetPage,
-    ForecastBudgetAnswer,
-    Kind,
-    PoliciesBody,
-    PoliciesView,
-    PolicyAction,
-    PolicyChangeView,
-    ReplayBody,
-    ReplayLineView,
-    ReplayScopeView,
-    ReplayStepView,
-    ReplayView,
-)
-from purser_client.types.common import (
-    ApprovalRulesView,
-    Basis,
-    BudgetAnswer,
-    ContextValueView,
-    ContextView,
-    ForecastView,
-    OnExpiry,
-    Preference,
-    Pressure,
-    ShadowView,
-    StrategyName,
-    UnitView,
-)
+from purser_client.types.common import ContextValueView, ContextView, Preference, StrategyName
 from purser_client.types.reports import (
     By,
     ClassesView,
@@ -122,7 +93,18 @@ from purser_client.types.windows import (
     WindowView,
 )
 from purser_client.wire.base import AmountView, RefusalView
-from purser_client.wire.enums import HoldState, Mode
+from purser_client.wire.budgets import (
+    ApprovalRulesView,
+    BudgetAnswer,
+    BudgetBody,
+    BudgetPage,
+    ForecastBudgetAnswer,
+    ForecastView,
+    LadderStepView,
+    ShadowView,
+    UnitView,
+)
+from purser_client.wire.enums import Basis, HoldState, Kind, Mode, OnExpiry, PolicyAction, Pressure
 from purser_client.wire.holds import (
     AttemptBody,
     ExtendBody,
@@ -131,7 +113,6 @@ from purser_client.wire.holds import (
     HoldOutcome,
     HoldRequestBody,
     HoldView,
-    LadderStepView,
     ReachedView,
     ReleaseView,
     ScopeVerdict,
@@ -140,6 +121,17 @@ from purser_client.wire.holds import (
     StepView,
     StoredHoldView,
     WouldView,
+)
+from purser_client.wire.policies import (
+    AppliedView,
+    PoliciesBody,
+    PoliciesView,
+    PolicyChangeView,
+    ReplayBody,
+    ReplayLineView,
+    ReplayScopeView,
+    ReplayStepView,
+    ReplayView,
 )
 from purser_client.wire.problems import Problem
 

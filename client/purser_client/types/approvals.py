@@ -4,8 +4,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from purser_client.types.base import Answer, Body
-from purser_client.types.common import ApprovalRulesView, ForecastView
 from purser_client.wire.base import AmountView
+from purser_client.wire.budgets import ApprovalRulesView, ForecastView
 
 
 class ApprovalState(StrEnum):

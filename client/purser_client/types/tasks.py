@@ -4,8 +4,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from purser_client.types.base import Answer
-from purser_client.types.common import BudgetAnswer, ContextView, StrategyName
+from purser_client.types.common import ContextView, StrategyName
 from purser_client.wire.base import RefusalView
+from purser_client.wire.budgets import BudgetAnswer
 
 
 class AgentStatus(StrEnum):

@@ -4,8 +4,9 @@ from enum import StrEnum
 from typing import Any
 
 from purser_client.types.base import Answer, Body
-from purser_client.types.common import Pressure, StrategyName
+from purser_client.types.common import StrategyName
 from purser_client.types.sessions import DroppedView, FactView, OmittedView
+from purser_client.wire.enums import Pressure
 
 
 class ComparedView(Answer):

@@ -1,11 +1,13 @@
-"""Base classes of bodies and answers, and amounts."""
+"""Base classes of bodies and answers, pages, and amounts."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .storable import is_storable
+
+Item = TypeVar("Item")
 
 
 class Body(BaseModel):
@@ -55,3 +57,13 @@ class RefusalView(View):
     """The figures in one sentence."""
     remedy: str
     """What can be done, in one sentence."""
+
+
+class PageOf(View, Generic[Item]):
+    """A page of a list."""
+
+    # pydantic would search all frames for the source of every `PageOf[…]`, which has none: a second each with pytest.
+    model_config = ConfigDict(use_attribute_docstrings=False)
+
+    items: list[Item]
+    cursor: str | None = Field(description="Pass it as `cursor` for the next page; `null` at the end.")

@@ -23,3 +23,52 @@ class HoldState(StrEnum):
     SETTLED = "settled"
     RELEASED = "released"
     EXPIRED = "expired"
+
+
+class Pressure(StrEnum):
+    """The ratio in words."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+class OnExpiry(StrEnum):
+    """What happens to an undecided approval request at its deadline."""
+
+    DENY = "deny"
+    GRANT = "grant"
+
+
+class Basis(StrEnum):
+    """Period over which a rate is measured."""
+
+    HOUR = "1h"
+    DAY = "24h"
+    SINCE_FIRST = "since_first"
+    """Since the first entry of the window, if that is less than an hour or a day ago."""
+    TOO_SHORT = "too_short"
+    """The history is too short for a rate."""
+
+
+class PolicyAction(StrEnum):
+    """What applying a document does to one policy."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    REMOVE = "remove"
+
+
+class Kind(StrEnum):
+    """The kinds of scope: the levels of a path, outermost first, then labels."""
+
+    # `kind_rank` in schema/scopes.sql lists the same.
+    TENANT = "tenant"
+    USER = "user"
+    SESSION = "session"
+    TASK = "task"
+    AGENT = "agent"
+    TAG = "tag"
+    MODEL = "model"
+    TOOL = "tool"

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from .base import AmountView, Body, RefusalView, View
+from .budgets import LadderStepView
 from .enums import HoldState, Mode
 from .fields import Attempt, CallMoney, CallTokens, Lease, Name, Tags
 from .limits import MAX_BATCH, MAX_CALL_TOKENS, MAX_KEY, MAX_PATH
@@ -94,19 +95,6 @@ class ScopeVerdict(View):
     reason: str
     would: WouldView | None = None
     """Set where the policy only records."""
-
-
-class LadderStepView(View):
-    """A step of a ladder."""
-
-    ratio: float
-    """Lower bound, inclusive."""
-    model: list[str]
-    """Models to choose from, in order: the first that is cheaper than the one that the call has."""
-    output: float | int | None
-    """Below 1: share of the output cap; from 1 on: output tokens. `null`: not changed."""
-    compression: float | None
-    """Share of its context window that a call may fill; `null`: not changed."""
 
 
 class ReachedView(LadderStepView):

@@ -14,3 +14,5 @@ MAX_TAGS = 10
 """Most tags of one call: bounds the rows that one hold locks."""
 MAX_BATCH = 100
 """Most holds of one request."""
+MAX_POLICIES = 10_000
+"""Most policies in one document."""

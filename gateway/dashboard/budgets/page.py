@@ -12,7 +12,6 @@ from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Scope
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.budgets import routes as api
-from purser.gateway.budgets.schemas import BudgetBody
 from purser.gateway.dashboard.actions import Refused
 from purser.gateway.dashboard.budgets import detail, templates, wording
 from purser.gateway.dashboard.budgets import form as budget_form
@@ -29,6 +28,7 @@ from purser.gateway.dashboard.pages import page
 from purser.gateway.dashboard.policies import BASES
 from purser.gateway.dashboard.region import Act, Region
 from purser.gateway.dashboard.visit import Visit
+from purser.wire.budgets import BudgetBody
 
 EVERY_S = 5.0
 """Refresh interval: spending changes without an event."""

@@ -8,7 +8,8 @@ import pytest
 from purser.budget.errors import InvalidRequest
 from purser.budget.policies.fields import Mode
 from purser.budget.policies.policy import PolicyPatch
-from purser.budget.policies.sets import MAX_POLICIES, PolicyAction, differences, read_policies
+from purser.budget.policies.sets import PolicyAction, differences, read_policies
+from purser.wire.limits import MAX_POLICIES
 
 ONE, TWO = PolicyPatch(limit_tokens=1), PolicyPatch(limit_tokens=2, mode=Mode.HARD)
 

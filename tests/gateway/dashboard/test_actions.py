@@ -5,8 +5,8 @@ from pydantic import ValidationError
 
 from purser.activities.errors import TaskNotFound
 from purser.budget.errors import LedgerUnavailable
-from purser.gateway.budgets.schemas import BudgetBody
 from purser.gateway.dashboard.actions import Refused, explain
+from purser.wire.budgets import BudgetBody
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,49 @@
-"""Responses of `/v1/budgets`."""
+"""Bodies and answers of `/v1/budgets`."""
 
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from purser.budget.gate import Pressure
-from purser.budget.policies.fields import Mode, OnExpiry
-from purser.budget.reports.forecast import Basis, Forecast
-from purser.wire.base import View
-from purser.wire.holds import LadderStepView
+from .base import Body, PageOf, View
+from .enums import Basis, Mode, OnExpiry, Pressure
+from .fields import Count
 
-IsoTime = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-"""A time that is already formatted as text."""
+
+class BudgetBody(Body):
+    """Fields of a policy to store. A field that is left out stays unchanged; `null` resets it to the default."""
+
+    limit_tokens: Count | None = None
+    limit_nano_usd: Count | None = None
+    mode: Annotated[Mode, Field(strict=False)] | None = None
+    window: str | None = None
+    """`lifetime`, a calendar window (`hour`, `day`, `week`, `month`), or the length of a rolling one, from `1h` to
+    `31d`."""
+    timezone: str | None = None
+    """IANA name."""
+    warn_at: list[Any] | None = None
+    """Ratios, for example `[0.8, 0.95]`."""
+    backpressure: list[Any] | None = None
+    """Steps `[ratio, delay_ms]`."""
+    approval: dict[str, Any] | None = None
+    """`roles`, `not_submitter`, `two_people_above_tokens`, `two_people_above_nano_usd`, `deadline_s`, `on_expiry`,
+    `remind_s`, `escalate_s`:
+    stored as a whole."""
+    frozen: bool | None = None
+    """A frozen scope admits nothing."""
+    shadow: bool | None = None
+    """The policy only records what it would have done: it never refuses, asks, waits or delays."""
+    learned_holds: int | float | str | None = None
+    """Of an agent: quantile of its earlier replies that a hold covers at first, for example `0.9`; `0`: the whole
+    output cap."""
+    last_answer: float | str | None = None
+    """Share of the limit, from 0 to 0.9, that only last calls may use; for tasks and agents."""
+    rollover: float | str | None = None
+    """What is left of a calendar window is granted to the next, up to this share of the limit, for example 0.5."""
+    ladder: list[Any] | None = None
+    """Steps `{"ratio", "model"?, "output"?, "compression"?}` with which calls spend less before they ask, wait or are
+    refused: models to choose a cheaper one from, a share of the output cap or output tokens, and a share of the context
+    window."""
 
 
 class UnitView(View):
@@ -48,6 +79,19 @@ class ApprovalRulesView(View):
     """Seconds before the deadline at which deputies may decide too; `null`: they never may."""
 
 
+class LadderStepView(View):
+    """A step of a ladder."""
+
+    ratio: float
+    """Lower bound, inclusive."""
+    model: list[str]
+    """Models to choose from, in order: the first that is cheaper than the one that the call has."""
+    output: float | int | None
+    """Below 1: share of the output cap; from 1 on: output tokens. `null`: not changed."""
+    compression: float | None
+    """Share of its context window that a call may fill; `null`: not changed."""
+
+
 class ForecastView(View):
     """How fast a scope spends, and when its budget is exhausted at that rate. An estimate, not a promise."""
 
@@ -58,10 +102,6 @@ class ForecastView(View):
     """`null` if there is no limit, nothing was spent within the last hour, or the window renews before."""
     basis: Basis
     """Period over which the rate was measured; `too_short`: less than a minute of history."""
-
-    @classmethod
-    def of(cls, forecast: Forecast) -> Self:
-        return cls(**{name: getattr(forecast, name) for name in cls.model_fields})
 
 
 class ShadowView(View):
@@ -84,9 +124,9 @@ class BudgetAnswer(View):
     window: str
     """`lifetime`, a calendar window (`hour`, `day`, `week`, `month`), or the length of a rolling one, such as `5h`."""
     timezone: str
-    window_start: IsoTime | None
+    window_start: datetime | None
     """`null` for a lifetime and for a rolling window, which always ends now."""
-    window_end: IsoTime | None
+    window_end: datetime | None
     limit_tokens: int | None
     """`null`: unlimited."""
     limit_nano_usd: int | None
@@ -121,3 +161,6 @@ class ForecastBudgetAnswer(BudgetAnswer):
     forecast: ForecastView
     further_limits: list[BudgetAnswer]
     """Limits of this scope with a period of their own, such as `session:s1@day`. A call has to fit all of them."""
+
+
+BudgetPage = PageOf[BudgetAnswer]

@@ -8,7 +8,6 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,41 +16,14 @@ from purser.budget.errors import InvalidRequest
 from purser.budget.gate import NOTHING, Amount
 from purser.budget.policies.fields import ApprovalRules, check_amount
 from purser.budget.scopes import Scope
+from purser.wire.enums import ApprovalState as ApprovalState
+from purser.wire.enums import Choice as Choice
+from purser.wire.enums import Identity as Identity
+from purser.wire.limits import MAX_NOTE, MAX_TICKET_URL
 
 MAX_DECISION_ID = 256
-MAX_NOTE = 2_000
-MAX_TICKET_URL = 2_000
 FITS = "fits"
 """State of a ticket when the ask fits by now: ask the gate again."""
-
-
-class ApprovalState(StrEnum):
-    """State of a request. All states except `pending` are final."""
-
-    PENDING = "pending"
-    APPROVED = "approved"
-    DENIED = "denied"
-    EXPIRED = "expired"
-    WITHDRAWN = "withdrawn"
-    """No call waits for it any more, or every waiting call fits."""
-
-
-class Identity(StrEnum):
-    """How the approver's identity is established."""
-
-    KEY = "key"
-    """Authenticated by a key, or signed with one."""
-    ASSERTED = "asserted"
-    """A name that the sender claims, as in unsigned decisions sent through Temporal."""
-    SWEEPER = "sweeper"
-    """The deadline passed without a decision."""
-
-
-class Choice(StrEnum):
-    """A person's decision."""
-
-    APPROVE = "approve"
-    DENY = "deny"
 
 
 @dataclass(frozen=True, slots=True)

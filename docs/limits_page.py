@@ -4,7 +4,6 @@ import inspect
 from collections.abc import Iterable
 
 from purser.activities.tasks.file import MAX_AGENTS, MAX_TOOLS
-from purser.budget.approvals import MAX_NOTE, MAX_TICKET_URL
 from purser.compose.http.connections import (
     MAX_HEADER_BYTES,
     MAX_HEADERS,
@@ -28,7 +27,9 @@ from purser.wire.limits import (
     MAX_CALL_TOKENS,
     MAX_KEY,
     MAX_LEASE_MS,
+    MAX_NOTE,
     MAX_PATH,
+    MAX_TICKET_URL,
 )
 
 HEAD = """# Limits

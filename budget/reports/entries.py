@@ -3,32 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 from purser.budget.gate import Amount
 from purser.budget.policies.fields import Mode
 from purser.budget.scopes import Scope
-
-
-class EntryKind(StrEnum):
-    """What changed a balance."""
-
-    HOLD = "hold"
-    TOP_UP = "top_up"
-    SETTLE = "settle"
-    OVERRUN = "overrun"
-    PRESUMED = "presumed"
-    LATE = "late"
-    CORRECTION = "correction"
-    RELEASE = "release"
-    EXPIRE = "expire"
-    GRANT = "grant"
-    GRANT_ENDED = "grant_ended"
-    LIMIT_RAISED = "limit_raised"
-    LIMIT_LOWERED = "limit_lowered"
-    MODE_CHANGED = "mode_changed"
-    ROLLED_OFF = "rolled_off"
-    """What was charged has fallen out of a rolling window."""
+from purser.wire.enums import EntryKind as EntryKind
 
 
 @dataclass(frozen=True, slots=True)

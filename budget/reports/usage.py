@@ -3,23 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
 from purser.budget.gate import Amount
-
-
-class By(StrEnum):
-    """Dimension by which usage is summed."""
-
-    TENANT = "tenant"
-    USER = "user"
-    SESSION = "session"
-    TASK = "task"
-    AGENT = "agent"
-    TAG = "tag"
-    MODEL = "model"
-    TOOL = "tool"
-    DAY = "day"
+from purser.wire.enums import By as By
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,22 +9,19 @@ from purser.budget.approvals import ApprovalRequest, ApprovalState, DecisionRequ
 from purser.budget.reports.forecast import Forecast
 from purser.gateway.access.auth import Decider, Reader
 from purser.gateway.approvals.details import ApprovalDetails, approval_details
-from purser.gateway.approvals.schemas import DecisionBody
-from purser.gateway.approvals.views import (
-    ApprovalView,
-    DecidedView,
-    EffectsView,
-    EffectView,
-    FinishView,
-    PastDecisionView,
-    PurposeView,
-    RelatedView,
-    WaiterView,
-    WholeApprovalView,
-)
+from purser.gateway.approvals.views import effect_view, past_decision_view, purpose_view, waiter_view
 from purser.gateway.http.pagination import PageSize
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Use
+from purser.wire.approvals import (
+    ApprovalView,
+    DecidedView,
+    DecisionBody,
+    EffectsView,
+    FinishView,
+    RelatedView,
+    WholeApprovalView,
+)
 from purser.wire.base import AmountView, PageOf
 
 router = APIRouter(route_class=Route, prefix="/v1/approvals", tags=["approvals"])
@@ -53,7 +50,7 @@ async def show(approval_id: str, caller: Reader, use: Use) -> dict[str, Any]:
     request = await use.approvals.get(caller.tenant, approval_id)
     forecasts = await use.burn.forecasts(caller.tenant, [request.scope])
     details = await approval_details(use, caller, request)
-    purposes = [PurposeView.of(key, purpose) for key, purpose in details.purposes.items()]
+    purposes = [purpose_view(key, purpose) for key, purpose in details.purposes.items()]
     return _shown(request, forecasts[request.scope]) | {
         "purposes": purposes,
         "effects": _effects(details),
@@ -81,8 +78,8 @@ def _effects(details: ApprovalDetails) -> EffectsView | None:
     if details.request.state is not ApprovalState.PENDING:
         return None
     return EffectsView(
-        shortage=EffectView.of(details.effect(details.request.shortage)),
-        without_delay=EffectView.of(details.effect(details.without_delay)),
+        shortage=effect_view(details.effect(details.request.shortage)),
+        without_delay=effect_view(details.effect(details.without_delay)),
     )
 
 
@@ -107,7 +104,7 @@ def _shown(request: ApprovalRequest, forecast: Forecast) -> dict[str, Any]:
         "decided_at": request.decided_at,
         "reminded_at": request.reminded_at,
         "escalated_at": request.escalated_at,
-        "waiters": [WaiterView.model_validate(waiter) for waiter in request.waiters],
-        "decisions": [PastDecisionView.model_validate(decision) for decision in request.decisions],
+        "waiters": [waiter_view(waiter) for waiter in request.waiters],
+        "decisions": [past_decision_view(decision) for decision in request.decisions],
         "forecast": forecast.to_json(),
     }

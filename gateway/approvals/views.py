@@ -1,215 +1,64 @@
-"""Responses of `/v1/approvals`."""
-
-from datetime import datetime
-from typing import Annotated, Self
-
-from pydantic import AliasPath, Field
+"""Parts of the answers of `/v1/approvals`, from what is stored and computed."""
 
 from purser.activities.postgres.calls.purposes import Purpose
-from purser.budget.approvals import ApprovalState, Choice, Identity
+from purser.budget.approvals import PastDecision, Waiter
 from purser.budget.previews import Effect
-from purser.gateway.approvals.schemas import Reasons
-from purser.wire.base import AmountView, View
-from purser.wire.budgets import ApprovalRulesView, ForecastView
+from purser.wire.approvals import EffectView, LastInputView, PastDecisionView, PurposeView, ToolUseView, WaiterView
 
 
-class ScopeFiguresView(View):
-    """Figures of the scope that is short, in one unit."""
-
-    spent: int
-    held: int
-    granted: int
-
-
-class WaiterView(View):
+def waiter_view(waiter: Waiter) -> WaiterView:
     """A hold that waits for the decision."""
+    return WaiterView(
+        key=waiter.key,
+        task_id=waiter.task_id,
+        agent_id=waiter.agent_id,
+        submitter=waiter.submitter,
+        submitted_by=waiter.submitted_by,
+        tokens=waiter.ask.tokens,
+        nano_usd=waiter.ask.nano_usd,
+        since=waiter.since,
+    )
 
-    key: str
-    task_id: str
-    agent_id: str
-    submitter: str | None
-    """Submitter that the task file names."""
-    submitted_by: str | None
-    """Name of the key that submitted the task."""
-    tokens: Annotated[int, Field(validation_alias=AliasPath("ask", "tokens"))]
-    nano_usd: Annotated[int, Field(validation_alias=AliasPath("ask", "nano_usd"))]
-    since: datetime
 
-
-class PastDecisionView(Reasons, View):
+def past_decision_view(decision: PastDecision) -> PastDecisionView:
     """A recorded decision."""
-
-    decision_id: str
-    decision: Annotated[Choice, Field(validation_alias="choice")]
-    approver: str
-    identity: Identity
-    """How the approver was identified: by a key, or by a name that the sender claims."""
-    grant_tokens: int
-    grant_nano_usd: int
-    until: datetime | None
-    at: datetime
-
-
-class ApprovalView(View):
-    """An approval request."""
-
-    approval_id: str
-    scope: str
-    window_start: datetime | None
-    """`null` for a lifetime."""
-    task_id: str
-    """If set, a grant raises the limit that this task requested for itself and does not affect others on the scope."""
-    state: ApprovalState
-    asked: AmountView
-    """The shortage now; for a closed request, the shortage when it closed."""
-    given: AmountView
-    limit_tokens: int | None
-    limit_nano_usd: int | None
-    tokens: ScopeFiguresView
-    nano_usd: ScopeFiguresView
-    decisions_needed: int
-    """How many more people have to approve to grant the shortage."""
-    rules: ApprovalRulesView
-    created_at: datetime
-    deadline: datetime
-    decided_at: datetime | None
-    reminded_at: datetime | None
-    """When a reminder was sent."""
-    escalated_at: datetime | None
-    """Since when deputies may decide."""
-    waiters: list[WaiterView]
-    decisions: list[PastDecisionView]
-    forecast: ForecastView
-    """How fast the scope spends, and when its budget is exhausted at that rate."""
+    return PastDecisionView(
+        note=decision.note,
+        ticket_url=decision.ticket_url,
+        decision_id=decision.decision_id,
+        decision=decision.choice,
+        approver=decision.approver,
+        identity=decision.identity,
+        grant_tokens=decision.grant_tokens,
+        grant_nano_usd=decision.grant_nano_usd,
+        until=decision.until,
+        at=decision.at,
+    )
 
 
-class LastInputView(View):
-    """The newest message in the window of a call."""
-
-    seq: int
-    """Sequence number in the session."""
-    role: str
-    text: str
-    """Its first 500 characters at most."""
-
-
-class ToolUseView(View):
-    """The paid tool that a waiting call runs."""
-
-    name: str
-    arguments: str
-    """The first 500 characters, at most, of what the model wrote."""
+def purpose_view(key: str, purpose: Purpose) -> PurposeView:
+    """Purpose of the call with this key."""
+    last, tool = purpose.last, purpose.tool
+    return PurposeView(
+        key=key,
+        session_id=purpose.session_id,
+        input=purpose.input,
+        instructions=purpose.instructions,
+        last_input=last and LastInputView(seq=last.seq, role=last.role, text=last.text),
+        tool=tool and ToolUseView(name=tool.name, arguments=tool.arguments),
+    )
 
 
-class PurposeView(View):
-    """Purpose of a waiting call. Texts are cut to 500 characters, and are empty once the session is deleted."""
-
-    key: str
-    """Key of the waiting hold."""
-    session_id: str
-    input: str
-    """Input of the task."""
-    instructions: str
-    """Instructions of the agent."""
-    last_input: LastInputView | None
-    """`null` if the window has nothing newer than the task's input."""
-    tool: ToolUseView | None
-    """`null` for a call of a model."""
-
-    @classmethod
-    def of(cls, key: str, purpose: Purpose) -> Self:
-        last, tool = purpose.last, purpose.tool
-        return cls(
-            key=key,
-            session_id=purpose.session_id,
-            input=purpose.input,
-            instructions=purpose.instructions,
-            last_input=last and LastInputView(seq=last.seq, role=last.role, text=last.text),
-            tool=tool and ToolUseView(name=tool.name, arguments=tool.arguments),
-        )
-
-
-class EffectView(View):
-    """The effect of a grant on the waiting calls, by the gate's rules."""
-
-    grant_tokens: int
-    grant_nano_usd: int
-    ratio: float | None
-    """Ratio of the scope after the grant; `null` if no call fits."""
-    delay_ms: int
-    """Longest backpressure delay of an admitted call."""
-    slowed_by: str | None
-    """The scope that causes the delay."""
-    admitted: int
-    """Number of calls that are admitted."""
-    asking: int
-    """Number of calls that need another approval."""
-    waiting: int
-    """Number of calls that wait for open holds."""
-    refused: int
-
-    @classmethod
-    def of(cls, effect: Effect) -> Self:
-        return cls(
-            grant_tokens=effect.grant.tokens,
-            grant_nano_usd=effect.grant.nano_usd,
-            ratio=effect.ratio,
-            delay_ms=effect.delay_ms,
-            slowed_by=str(effect.slowed_by) if effect.slowed_by else None,
-            admitted=effect.admitted,
-            asking=effect.asking,
-            waiting=effect.waiting,
-            refused=effect.refused,
-        )
-
-
-class EffectsView(View):
-    """Effects of two possible grants."""
-
-    shortage: EffectView
-    """A grant of exactly the shortage."""
-    without_delay: EffectView
-    """A grant that keeps the scope below its first backpressure step, if possible."""
-
-
-class FinishView(View):
-    """What the waiting tasks may still spend until they end: a range, from the turns that their agents have taken."""
-
-    low: AmountView
-    """If every agent takes one more turn, as cheap as its cheapest so far."""
-    high: AmountView
-    """If each takes all turns that it has left, as expensive as its most expensive so far."""
-    turns: int
-    """Number of turns that the range is measured on."""
-
-
-class RelatedView(View):
-    """Another pending request."""
-
-    approval_id: str
-    scope: str
-    asked: AmountView
-    deadline: datetime
-
-
-class WholeApprovalView(ApprovalView):
-    """An approval request with the purpose of its calls and the effect of a grant."""
-
-    purposes: list[PurposeView]
-    """Purposes of at most 20 calls of tasks, oldest first. Holds over HTTP have none."""
-    effects: EffectsView | None
-    """`null` once the request is closed."""
-    finish: FinishView | None
-    """`null`: unknown, because no turn has a reply yet, no task waits, or the request is closed."""
-    related: list[RelatedView]
-    """Other pending requests, at most 20, whose calls draw on the same scope."""
-    link: str | None
-    """Signed link to its page, for a message; who opens it has to sign in. `null` without `PURSER_SECRETS_KEY`."""
-
-
-class DecidedView(View):
-    """The state of a request after a decision."""
-
-    state: ApprovalState
-    decisions_needed: int
-    """How many more people have to approve."""
+def effect_view(effect: Effect) -> EffectView:
+    """The effect of a grant."""
+    return EffectView(
+        grant_tokens=effect.grant.tokens,
+        grant_nano_usd=effect.grant.nano_usd,
+        ratio=effect.ratio,
+        delay_ms=effect.delay_ms,
+        slowed_by=str(effect.slowed_by) if effect.slowed_by else None,
+        admitted=effect.admitted,
+        asking=effect.asking,
+        waiting=effect.waiting,
+        refused=effect.refused,
+    )

@@ -13,9 +13,10 @@ from purser.gateway.http.pagination import Cursor, PageSize
 from purser.gateway.http.routing import Route
 from purser.gateway.http.time_ranges import Since, Until, check_span
 from purser.gateway.reports.ledger_csv import COLUMNS, CSV, csv_lines, csv_row
-from purser.gateway.reports.views import EntryView
+from purser.gateway.reports.views import entry_view
 from purser.gateway.services import Use
 from purser.wire.base import PageOf
+from purser.wire.reports import EntryView
 
 router = APIRouter(route_class=Route, prefix="/v1/ledger", tags=["reports"])
 
@@ -65,7 +66,7 @@ async def list_entries(
     if _wants_csv(format, request.headers.get("accept", "")):
         return await _file(use.entries.all(caller.tenant, **filters))
     page = await use.entries.list(caller.tenant, **filters, limit=limit)
-    return PageOf[EntryView](items=[EntryView.of(entry) for entry in page.entries], cursor=page.cursor)
+    return PageOf[EntryView](items=[entry_view(entry) for entry in page.entries], cursor=page.cursor)
 
 
 def _wants_csv(format: str | None, accept: str) -> bool:

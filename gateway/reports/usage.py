@@ -11,8 +11,9 @@ from purser.gateway.access.auth import Reader
 from purser.gateway.http.pagination import NameCursor, PageSize, name_after, name_cursor
 from purser.gateway.http.routing import Route
 from purser.gateway.http.time_ranges import Since, Until, check_span
-from purser.gateway.reports.views import UsageLineView, UsageView
+from purser.gateway.reports.views import usage_line_view
 from purser.gateway.services import Use
+from purser.wire.reports import UsageView
 
 router = APIRouter(route_class=Route, prefix="/v1/usage", tags=["reports"])
 
@@ -47,11 +48,11 @@ async def report(
         caller.tenant, by, begin, end, after=name_after(cursor), limit=limit, timezone=days_in
     )
     return UsageView(
-        items=[UsageLineView.of(line) for line in found.lines],
+        items=[usage_line_view(line) for line in found.lines],
         cursor=name_cursor(found.following),
         by=by,
-        since=begin,
-        until=end,
+        from_=begin,
+        to=end,
     )
 
 

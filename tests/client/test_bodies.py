@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from purser_client import InvalidRequest
-from purser_client.operations import budgets, holds
+from purser_client.operations import approvals, budgets, holds
 
 SECRET = "what nobody repeats"
 
@@ -23,6 +23,7 @@ SECRET = "what nobody repeats"
         (lambda: holds.settle("h1", {"total": 5}, nano_usd=-1), "nano_usd"),
         (lambda: holds.settle("h1", {"total": f"{SECRET}\0"}), ""),
         (lambda: holds.extend("h1", lease_ms=0), "lease_ms"),
+        (lambda: approvals.decide("a1", "approve", grant_tokens=0), "grant_tokens"),
         (lambda: budgets.apply({f"session:s{n}": None for n in range(10_001)}), "policies"),
         (lambda: budgets.replay({}, datetime.fromisoformat("2026-11-20T18:00:00")), "since"),
     ],

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, given, new_key, part
+from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, checked, given, new_key, part
 from purser_client.types import ApprovalPage, Choice, DecidedView, DecisionBody, WholeApprovalView
 
 
@@ -20,6 +20,7 @@ def list_all(
     return Operation("approvals_list", "GET", "/v1/approvals", ApprovalPage, query=query)
 
 
+@checked
 def decide(
     approval_id: str,
     decision: Literal["approve", "deny"],

@@ -72,3 +72,67 @@ class Kind(StrEnum):
     TAG = "tag"
     MODEL = "model"
     TOOL = "tool"
+
+
+class ApprovalState(StrEnum):
+    """State of a request. All states except `pending` are final."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+    """No call waits for it any more, or every waiting call fits."""
+
+
+class Identity(StrEnum):
+    """How the approver's identity is established."""
+
+    KEY = "key"
+    """Authenticated by a key, or signed with one."""
+    ASSERTED = "asserted"
+    """A name that the sender claims, as in unsigned decisions sent through Temporal."""
+    SWEEPER = "sweeper"
+    """The deadline passed without a decision."""
+
+
+class Choice(StrEnum):
+    """A person's decision."""
+
+    APPROVE = "approve"
+    DENY = "deny"
+
+
+class By(StrEnum):
+    """Dimension by which usage is summed."""
+
+    TENANT = "tenant"
+    USER = "user"
+    SESSION = "session"
+    TASK = "task"
+    AGENT = "agent"
+    TAG = "tag"
+    MODEL = "model"
+    TOOL = "tool"
+    DAY = "day"
+
+
+class EntryKind(StrEnum):
+    """What changed a balance."""
+
+    HOLD = "hold"
+    TOP_UP = "top_up"
+    SETTLE = "settle"
+    OVERRUN = "overrun"
+    PRESUMED = "presumed"
+    LATE = "late"
+    CORRECTION = "correction"
+    RELEASE = "release"
+    EXPIRE = "expire"
+    GRANT = "grant"
+    GRANT_ENDED = "grant_ended"
+    LIMIT_RAISED = "limit_raised"
+    LIMIT_LOWERED = "limit_lowered"
+    MODE_CHANGED = "mode_changed"
+    ROLLED_OFF = "rolled_off"
+    """What was charged has fallen out of a rolling window."""

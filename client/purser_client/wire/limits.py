@@ -16,3 +16,5 @@ MAX_BATCH = 100
 """Most holds of one request."""
 MAX_POLICIES = 10_000
 """Most policies in one document."""
+MAX_NOTE = 2_000
+MAX_TICKET_URL = 2_000

@@ -8,19 +8,20 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
-from purser.budget.approvals import MAX_NOTE, MAX_TICKET_URL, ApprovalRequest, ApprovalState, Choice
+from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice
 from purser.budget.gate import Amount
 from purser.budget.money import typed_dollars
 from purser.budget.previews import Effect
 from purser.gateway.access.roles import Principal
 from purser.gateway.approvals.details import ApprovalDetails
-from purser.gateway.approvals.schemas import DecisionBody
 from purser.gateway.dashboard import amounts
 from purser.gateway.dashboard.actions import Refused
 from purser.gateway.dashboard.approvals.wording import barred
 from purser.gateway.dashboard.components import render
 from purser.gateway.dashboard.formats import exact, plural
 from purser.gateway.dashboard.region import Act
+from purser.wire.approvals import DecisionBody
+from purser.wire.limits import MAX_NOTE, MAX_TICKET_URL
 
 _ENDS = (
     ("", "the window ends"),

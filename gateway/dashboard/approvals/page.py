@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
-from purser.budget.approvals import MAX_NOTE, ApprovalRequest, ApprovalState, Choice, Identity
+from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity
 from purser.budget.errors import DecisionRefused, NotFound
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.approvals import routes as api
@@ -24,6 +24,7 @@ from purser.gateway.dashboard.policies import BASES
 from purser.gateway.dashboard.region import Act, Region
 from purser.gateway.dashboard.visit import Visit
 from purser.gateway.errors import LinkExpired, LinkInvalid
+from purser.wire.limits import MAX_NOTE
 
 PAGE = 50
 """Number of requests shown at first, and added by *Show more*."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from purser.budget.approvals import MAX_NOTE, ApprovalRequest, Choice
+from purser.budget.approvals import ApprovalRequest, Choice
 from purser.budget.gate import Amount
 from purser.budget.scopes import Kind, Scope
 from purser.gateway.access.roles import Permission, Principal
@@ -15,6 +15,7 @@ from purser.gateway.dashboard.approvals.form import Draft
 from purser.gateway.dashboard.formats import amount, plural
 from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.visit import Visit
+from purser.wire.limits import MAX_NOTE
 
 MOST = 1_000
 """Most pending requests that a filter looks through."""

@@ -33,6 +33,7 @@ SCHEMA = {
         "reports/checkpoints",
         "reports/audit_result",
         "reports/reports",
+        "reports/budgets",
         "statistics",
         "views",
     ),

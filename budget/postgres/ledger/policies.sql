@@ -10,50 +10,21 @@ select jsonb_strip_nulls(to_jsonb(p) - array['tenant', 'scope_id', 'task', 'sour
 from policies p join scopes s on s.tenant = p.tenant and s.scope_id = p.scope_id and p.task = ''
 where p.tenant = $1 and s.kind = $2 and s.id = $3;
 -- name: budgets
--- Scopes of a tenant with the rows that their policy resolves from and their balance in the current window.
--- $1 tenant, $2 scopes or null, $3 kind or null, $4 minimum ratio or null, $5 after this scope_id, $6 page size, $7
--- defaults, $8 now, $9 the task whose request applies, or null: the task that a scope belongs to. What a task requests
--- for a scope that others share applies only to its own calls.
-select s.scope_id, s.kind || ':' || s.id as scope, to_jsonb(stored) as stored, to_jsonb(template) as template, to_jsonb(request) as request,
-       calendar_start(w.start) as window_start, ledger_window_end(e.win, e.zone, w.start) as window_end,
-       coalesce(n.spent_tokens, 0) as spent_tokens, coalesce(n.spent_nano, 0) as spent_nano,
-       coalesce(b.held_tokens, 0) as held_tokens, coalesce(b.held_nano, 0) as held_nano,
-       coalesce(b.granted_tokens, 0) - o.tokens + coalesce(v.tokens, 0) as granted_tokens,
-       coalesce(b.granted_nano, 0) - o.nano + coalesce(v.nano, 0) as granted_nano,
-       coalesce(b.overrun_tokens, 0) - coalesce(r.overrun_tokens, 0) as overrun_tokens,
-       coalesce(b.overrun_nano, 0) - coalesce(r.overrun_nano, 0) as overrun_nano,
-       (select jsonb_object_agg(c.outcome, c.calls) from shadow_counts c
-        where c.tenant = s.tenant and c.scope_id = s.scope_id and c.window_start = w.start) as would
-from scopes s
-left join policies stored on stored.tenant = s.tenant and stored.scope_id = s.scope_id and stored.task = ''
-left join templated_policies template on template.tenant = s.tenant and template.scope_id = s.scope_id
-left join lateral (
-    select p.* from policies p where p.tenant = s.tenant and p.scope_id = s.scope_id and p.task <> ''
-      and p.task = coalesce($9, requesting_task(s.kind, s.id))
-    order by p.updated_at desc limit 1) request on true
-cross join lateral ledger_policies(s.tenant, array[s.scope_id], coalesce(request.task, ''), $7) e
-cross join lateral (select ledger_window_start(e.win, e.zone, coalesce($8, clock_timestamp())) as start) w
-left join balances b on b.tenant = s.tenant and b.scope_id = s.scope_id and b.window_start = w.start
-left join lateral (
-    select o.* from ledger_falls_out(b, coalesce($8, clock_timestamp())) o where b.rolls_at <= coalesce($8, clock_timestamp())) r on true
-cross join lateral (select b.spent_tokens - coalesce(r.tokens, 0) as spent_tokens, b.spent_nano - coalesce(r.nano, 0) as spent_nano) n
-cross join lateral (
-    select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano from grants g
-    where g.tenant = s.tenant and g.scope_id = s.scope_id and g.window_start = w.start
-      and g.ended_at is null and g.until <= coalesce($8, clock_timestamp())) o
--- What the first ask of the window will roll over.
-left join lateral (
-    select l.* from ledger_left_over(s.tenant, s.scope_id, e.win, e.zone, w.start, e.limit_tokens, e.limit_nano, e.rollover) l
-    where e.rollover is not null and b.rolled_over_at is null and calendar_start(w.start) is not null) v on true
-where s.tenant = $1 and s.scope_id > $5
-  and ($2::text[] is null or s.scope_id = any (array(
-          select c.scope_id from unnest($2) n (name)
-          join scopes c on c.tenant = $1 and c.kind = kind_of(n.name) and c.id = id_of(n.name))))
-  and ($3::text is null or s.kind = $3)
-  and ($4::numeric is null
-       or (coalesce(n.spent_tokens + b.held_tokens, 0) >= $4 * (e.limit_tokens + coalesce(b.granted_tokens, 0) - o.tokens)) is true
-       or (coalesce(n.spent_nano + b.held_nano, 0) >= $4 * (e.limit_nano + coalesce(b.granted_nano, 0) - o.nano)) is true)
-order by s.scope_id limit $6;
+-- Budgets of scopes, by name or in pages. $1 tenant, $2 scopes or null, $3 kind or null, $4 minimum ratio or null, $5 after
+-- this scope_id, $6 page size, $7 defaults, $8 now, $9 the task whose request applies, or null: the task that a scope
+-- belongs to.
+select * from ledger_budgets($1, $9, $7, $8, case
+    when $2::text[] is not null then array(
+        select c.scope_id from unnest($2) n (name)
+        cross join lateral (select * from scopes t where t.tenant = $1 and t.kind = kind_of(n.name) and t.id = id_of(n.name) offset 0) c)
+    else array(
+        select s.scope_id from scopes s where s.tenant = $1 and s.scope_id > $5 and ($3::text is null or s.kind = $3)
+        order by s.scope_id limit case when $4::numeric is null then $6::bigint end)
+    end) b
+where $4 is null
+   or (b.spent_tokens + b.held_tokens >= $4 * (b.limit_tokens + b.granted_tokens)) is true
+   or (b.spent_nano + b.held_nano >= $4 * (b.limit_nano + b.granted_nano)) is true
+order by b.scope_id limit $6;
 -- name: window
 -- The window of an unused scope: $1 window, $2 time zone, $3 now.
 select calendar_start(w.start) as window_start, ledger_window_end($1, $2, w.start) as window_end

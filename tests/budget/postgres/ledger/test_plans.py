@@ -66,9 +66,11 @@ async def test_no_verb_reads_more_than_a_few_rows_of_a_large_table(dsn: str) -> 
     assert {table: rows for table, rows in read.items() if rows > MOST.get(table, ROWS // 20)} == {}
 
 
-async def test_calls_are_not_planned_anew_each_time(pool: Pool) -> None:
-    statements = files("purser.budget.postgres").joinpath("ledger/ledger.sql").read_text("utf-8")
-    called = set(re.findall(r"\b(ledger_(?:hold|start|settle|extend|release)\w*)\(", statements))
+async def test_calls_and_reads_of_budgets_are_not_planned_anew_each_time(pool: Pool) -> None:
+    ledger = files("purser.budget.postgres").joinpath("ledger")
+    statements = "".join(ledger.joinpath(name).read_text("utf-8") for name in ("ledger.sql", "policies.sql"))
+    called = set(re.findall(r"\b(ledger_(?:hold|start|settle|extend|release|budgets)\w*)\(", statements))
+    assert "ledger_budgets" in called
     assert len(called) > 10
     planned_anew = """
         select proname from pg_proc p join pg_language l on l.oid = p.prolang

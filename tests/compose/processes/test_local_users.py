@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -113,7 +114,12 @@ def test_the_socket_of_postgres_and_its_lock_are_closed_to_other_users(postgres_
 @as_root
 def test_another_user_does_not_reach_postgres(postgres_server: str) -> None:
     directory = Path(parse_qs(urlsplit(postgres_server).query)["host"][0])
-    connect = f"import os, socket; os.setuid({{}}); socket.socket(socket.AF_UNIX).connect({str(directory / SOCKET)!r})"
-    for user, refused in ((NOBODY, True), (0, False)):
-        done = subprocess.run([sys.executable, "-c", connect.format(user)], capture_output=True, text=True)
-        assert ("PermissionError" in done.stderr, done.returncode == 0) == (refused, not refused), done.stderr
+    with tempfile.TemporaryDirectory(dir=directory.parent) as place:
+        # Outside of the directory of the data, which is closed as well.
+        socket = Path(place) / "socket"
+        Path(place).chmod(0o755)
+        os.link(directory / SOCKET, socket)
+        connect = f"import os, socket; os.setuid({{}}); socket.socket(socket.AF_UNIX).connect({str(socket)!r})"
+        for user, refused in ((NOBODY, True), (0, False)):
+            done = subprocess.run([sys.executable, "-c", connect.format(user)], capture_output=True, text=True)
+            assert ("PermissionError" in done.stderr, done.returncode == 0) == (refused, not refused), done.stderr

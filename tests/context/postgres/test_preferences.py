@@ -42,6 +42,12 @@ async def test_each_change_is_a_version_and_the_same_again_is_none(settings: Per
     assert (await settings.personal(TENANT, SESSION)).versions == (2, 1)
 
 
+async def test_text_that_postgres_cannot_store_is_replaced(settings: PersonalSettings) -> None:
+    await settings.set_for_user(TENANT, "u1", {"name": "An\0n"}, by=ANA)
+    await settings.set_for_session(TENANT, SESSION, {"tone": "half \ud83d"}, by=ANA)
+    assert (await settings.personal(TENANT, SESSION)).fields == {"name": "An\ufffdn", "tone": "half \ufffd"}
+
+
 async def test_a_field_may_hold_any_json(settings: PersonalSettings) -> None:
     await settings.set_for_user(TENANT, "u1", {"diet": {"avoid": ["nuts"]}, "tone": "brief"}, by=ANA)
     await settings.set_for_session(TENANT, SESSION, {"tone": None}, by=ANA)

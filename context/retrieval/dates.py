@@ -21,15 +21,16 @@ _ALONE = rf"(?P<month>{_ALONE}|(?:(?<=in )|(?<=of )|(?<=since )|(?<=until )|(?<=
 _INITIAL = f"(?=[{''.join(sorted({name[0] for name in _MONTHS}))}])"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
+# Each with a sign that it needs: looking for the sign takes far less time.
 _FORMS = [
-    re.compile(form)
-    for form in (
-        rf"\b{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)\b",
-        rf"(?:{_YEAR}年)?(?P<month>\d{{1,2}})月(?:(?P<day>\d{{1,2}})[日号])?",
-        rf"\b{_DAY}(?: of)? (?P<month>{_NAMES})\b(?:,? {_YEAR}\b)?",
-        rf"\b{_INITIAL}(?P<month>{_NAMES}) {_DAY}\b(?:,? {_YEAR}\b)?",
-        rf"\b{_INITIAL}{_ALONE}(?:,? {_YEAR}\b)?",
-        rf"(?<![\d-]){_YEAR}(?![\d-])",
+    (sign, re.compile(form))
+    for sign, form in (
+        ("-", rf"\b{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)\b"),
+        ("月", rf"(?:{_YEAR}年)?(?P<month>\d{{1,2}})月(?:(?P<day>\d{{1,2}})[日号])?"),
+        ("", rf"\b{_DAY}(?: of)? (?P<month>{_NAMES})\b(?:,? {_YEAR}\b)?"),
+        ("", rf"\b{_INITIAL}(?P<month>{_NAMES}) {_DAY}\b(?:,? {_YEAR}\b)?"),
+        ("", rf"\b{_INITIAL}{_ALONE}(?:,? {_YEAR}\b)?"),
+        ("", rf"(?<![\d-]){_YEAR}(?![\d-])"),
     )
 ]
 
@@ -42,7 +43,7 @@ def date_terms(day: date) -> list[str]:
 def dates_in(question: str) -> list[str]:
     """The terms of all dates that a question names."""
     text, found = question.lower(), list[str]()
-    for form in _FORMS:
+    for form in (form for sign, form in _FORMS if sign in text):
         for match in (named := list(form.finditer(text))):
             found += _terms(**match.groupdict())
         text = form.sub(" ", text) if named else text

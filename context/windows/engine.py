@@ -166,8 +166,7 @@ class Cutter:
 
     def tokens(self, verbatim: Iterable[int]) -> int:
         """Tokens of groups, given by index."""
-        sizes = self.conversation.sizes
-        return sum(sizes[index] for index in verbatim)
+        return sum(map(self.conversation.sizes.__getitem__, verbatim))
 
     def select(self, limit: int | None, parameters: StrategySettings, write: Write | None = None) -> Selection:
         """Selects the groups of a window: all of them if they fit.

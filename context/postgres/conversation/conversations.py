@@ -207,7 +207,7 @@ class Conversations:
         source = Source(tenant, session_id, thread, upto, tokenizer_of(model))
         async with connected(self._pool, None) as own:
             summary = await self._summaries.latest(tenant, session_id, thread, model=model, connection=own)
-            found = await read_references(own, source, None if whole else summary, within)
+            found = await read_references(own, self._running, source, None if whole else summary, within)
             figures = await omitted_figures(own, self._running, source, found)
         counts = await self._counted(tenant, session_id, found.rows, model)
         passed = frozenset(summary.passed) if summary else frozenset[int]()
@@ -233,7 +233,7 @@ class Conversations:
         async with connected(self._pool, None) as own:
             if summarized:
                 summary = await self._summaries.latest(tenant, session_id, thread, model=model, connection=own)
-            found = await read_references(own, source, summary, within)
+            found = await read_references(own, self._running, source, summary, within)
             at = await positions(own, self._running, source, found, summary)
         # Without a connection of its own: counting may take long.
         counts = await self._counted(tenant, session_id, found.rows, model)

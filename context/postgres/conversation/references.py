@@ -17,7 +17,9 @@ from purser.context.windows.excerpts import LONG, Within, gap_begin, gap_end
 
 _SQL = load("purser.context.postgres.conversation", "references.sql")
 _USUAL_TOKENS = 200
-"""Tokens of a message by which the number of messages is estimated that a window may show."""
+"""Mean tokens of messages, by which their number in a window is estimated until the mean is known."""
+_MARGIN = 1.2
+"""Factor by which more messages are examined than would take the tokens of a window, if all were of mean size."""
 _MORE = 4
 """Factor by which more messages are examined if these are too few."""
 
@@ -67,12 +69,12 @@ class Placed:
 
 
 async def read_references(
-    own: Connection, source: Source, summary: Summary | None, within: Within | None
+    own: Connection, running: RunningFigures, source: Source, summary: Summary | None, within: Within | None
 ) -> References:
     """Reads all messages that the summary does not cover, without those that no window has room for."""
     arguments = (*source.place, source.tokenizer.key, source.upto)
     first, last, passed = (summary.first_seq, summary.last_seq, summary.passed) if summary else (1, 0, ())
-    if within and (found := await _excerpt(own, source, arguments, summary, within)):
+    if within and (found := await _excerpt(own, running, source, arguments, summary, within)):
         return found
     if summary:
         rows = await own.fetch(_SQL["uncovered_refs"], *arguments, first, last, passed)
@@ -83,11 +85,17 @@ async def read_references(
 
 
 async def _excerpt(
-    own: Connection, source: Source, arguments: tuple[object, ...], summary: Summary | None, within: Within
+    own: Connection,
+    running: RunningFigures,
+    source: Source,
+    arguments: tuple[object, ...],
+    summary: Summary | None,
+    within: Within,
 ) -> References | None:
     """What a window can show, judged by tokens alone; `None` if a group reaches into what it cannot show."""
     first, last, passed = (summary.first_seq, summary.last_seq, summary.passed) if summary else (1, 0, ())
-    newest = 2 * within.newest + within.tokens // _USUAL_TOKENS
+    mean = running.mean_tokens(*source.place, source.tokenizer) or _USUAL_TOKENS
+    newest = max(2 * within.newest, int(_MARGIN * within.tokens / mean))
     while True:
         rows = await own.fetch(
             _SQL["excerpt"], *arguments, source.tokenizer.vocabulary, within.tokens, within.primers, within.newest,

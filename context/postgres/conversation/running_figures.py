@@ -53,6 +53,12 @@ class RunningFigures:
     def __init__(self) -> None:
         self._sums: OrderedDict[tuple[str, ...], _Sums] = OrderedDict()
 
+    def mean_tokens(self, tenant: str, session_id: str, thread: str, tokenizer: Tokenizer) -> float | None:
+        """Mean tokens of the messages of a thread, as far as its sums are cached; `None` if none is."""
+        sums = self._sums.get((tenant, session_id, thread, tokenizer.key), _Sums())
+        longest = max((sums.steps[-1], *sums.points.values()), key=lambda figures: figures.messages)
+        return longest.tokens / longest.messages if longest.tokens else None
+
     async def upto(
         self,
         own: Connection,

@@ -122,4 +122,4 @@ def _parts(rows: Sequence[asyncpg.Record], first: Mapping[str, int]) -> list[_Pa
 
 
 def _packed(seqs: Sequence[int]) -> bytes:
-    return np.array(seqs, "<i8").tobytes()
+    return np.array(seqs, ">i8").tobytes()

@@ -1,18 +1,18 @@
 """Memory search in Postgres, over an index of stored messages that catches up when it is searched.
 
-A search covers one session, or those of one user: the first statement selects them, and every other statement is bound
-to the tenant and these sessions.
+A search covers one session, or those of one user: its first statement selects them, and reads what is indexed of them.
 """
 
 import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import asyncpg
 import numpy as np
 
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Path
 from purser.context.conversation.messages import Message
@@ -92,84 +92,84 @@ class Memory:
         query = query[:MOST_CHARACTERS].strip()
         if not query or limit < 1:
             return Results()
-        sessions, pending = await self._sessions(tenant, session_id, user_id)
-        if not sessions:
+        question = Question.of(query)
+        asked = tenant, session_id, user_id, min(exclude_seqs, default=END), question.wanted, MOST_POSTINGS
+        indexed, pending = await self._caught_up(asked)
+        if not indexed.behind:
             return Results()
-        depth = limit if self._vectors is None else max(limit, DEPTH)
-        without = session_id, exclude_seqs
         if self._vectors is None:
             self._on_outcome(Outcome.WORDS)
-            async with connected(self._pool, None) as own:
-                scores = await self._by_words(tenant, sessions, query, without=without, limit=depth, connection=own)
-                found = await self.read(tenant, scores, dict.fromkeys(scores, Via.LEXICAL), connection=own)
-            return Results(found, pending)
-        pays = path or await self._payers.of_session(tenant, session_id)
-        scores, (nearest, outcome) = await asyncio.gather(
-            self._by_words(tenant, sessions, query, without=without, limit=depth),
-            self._vectors.nearest(tenant, sessions, query, path=pays, without=without, limit=depth),
+            hits = await indexed.ranked(question, exclude_seqs, limit)
+            rows = await self._rows(tenant, indexed, hits)
+            return Results([_found(row, hits[row["rank"] - 1].score, Via.LEXICAL) for row in rows], pending)
+        pays, depth = path or await self._payers.of_session(tenant, session_id), max(limit, DEPTH)
+        without = session_id, exclude_seqs
+        hits, (nearest, outcome) = await asyncio.gather(
+            indexed.ranked(question, exclude_seqs, depth),
+            self._vectors.nearest(tenant, list(indexed.behind), query, path=pays, without=without, limit=depth),
         )
         self._on_outcome(outcome)
-        via = dict.fromkeys(scores, Via.LEXICAL)
-        via |= {key: Via.BOTH if key in scores else Via.VECTOR for key in nearest}
-        best = list(fuse(list(scores), nearest).items())[:limit]
+        by_words = [_key(row) for row in sorted(await self._rows(tenant, indexed, hits), key=lambda row: row["rank"])]
+        via = dict.fromkeys(by_words, Via.LEXICAL)
+        via |= {key: Via.BOTH if key in via else Via.VECTOR for key in nearest}
+        best = list(fuse(by_words, nearest).items())[:limit]
         return Results(await self.read(tenant, dict(best), via), pending)
 
-    async def read(
-        self,
-        tenant: str,
-        scores: Mapping[Key, float],
-        via: Mapping[Key, Via],
-        *,
-        connection: Connection | None = None,
-    ) -> list[Found]:
+    async def read(self, tenant: str, scores: Mapping[Key, float], via: Mapping[Key, Via]) -> list[Found]:
         """Reads the results of an earlier search by key, in time order, without messages deleted since."""
         columns = [session_id for session_id, _ in scores], [seq for _, seq in scores]
-        async with connected(self._pool, connection) as own:
+        async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["read"], tenant, *columns)
         return [_found(row, scores[_key(row)], via[_key(row)]) for row in rows]
 
-    async def _sessions(self, tenant: str, session_id: str, user_id: str | None) -> tuple[list[str], int]:
-        """Sessions that the search may read, and how many of their messages are still not indexed."""
+    async def _caught_up(self, asked: tuple[object, ...]) -> tuple["_Indexed", int]:
+        """What is indexed of the asked sessions and terms, and how many messages are still not indexed."""
         until = time.monotonic() + PATIENCE_S
-        rows = await self._behind(tenant, session_id, user_id)
-        late = [row["session_id"] for row in rows if row["behind"]]
-        done = [await self._index.catch_up(tenant, one, seconds=until - time.monotonic()) for one in late]
-        pending = 0 if all(done) else sum(row["behind"] for row in await self._behind(tenant, session_id, user_id))
-        return [row["session_id"] for row in rows], pending
+        found = await self._indexed(asked)
+        late = [session for session, behind in found.behind.items() if behind]
+        if not late:
+            return found, 0
+        done = [await self._index.catch_up(str(asked[0]), one, seconds=until - time.monotonic()) for one in late]
+        found = await self._indexed(asked)
+        return found, 0 if all(done) else sum(found.behind.values())
 
-    async def _behind(self, tenant: str, session_id: str, user_id: str | None) -> list[asyncpg.Record]:
-        async with connected(self._pool, None) as connection:
-            return await connection.fetch(_SQL["sessions"], tenant, session_id, user_id)
+    async def _indexed(self, asked: tuple[object, ...]) -> "_Indexed":
+        async with connected(self._pool, None) as own:
+            return _Indexed.of(await own.fetch(_SQL["words"], *asked))
 
-    async def _by_words(
-        self,
-        tenant: str,
-        sessions: Sequence[str],
-        query: str,
-        *,
-        without: tuple[str, Collection[int]],
-        limit: int,
-        connection: Connection | None = None,
-    ) -> dict[Key, float]:
-        """Scores of the messages that match best by words, best first."""
-        question = Question.of(query)
-        if not question.wanted:
-            return {}
-        session_id, seqs = without
-        before = min(seqs, default=END)
-        async with connected(self._pool, connection) as own:
-            rows = await own.fetch(_SQL["words"], tenant, sessions, session_id, before, question.wanted, MOST_POSTINGS)
-        threads = [row for row in rows if row["term"] is None]
-        held = [row for row in rows if row["term"] is not None]
-        ranked = partial(_ranked, question, threads, held, seqs, limit)
-        is_short = len(held) * sum(len(row["flags"]) for row in threads) <= INLINE_TURNS
-        hits = ranked() if is_short else await asyncio.to_thread(ranked)
+    async def _rows(self, tenant: str, indexed: "_Indexed", hits: Sequence[Hit]) -> list[asyncpg.Record]:
+        """The messages of hits, in time order."""
+        at = [_thread(indexed.threads[hit.thread]) for hit in hits]
         blocks, within = [hit.place // BLOCK for hit in hits], [hit.place % BLOCK for hit in hits]
-        of = [_thread(threads[hit.thread]) for hit in hits]
-        columns = [session for session, _ in of], [thread for _, thread in of], blocks, within
-        async with connected(self._pool, connection) as own:
-            found = await own.fetch(_SQL["seqs"], tenant, *columns)
-        return {(row["session_id"], int.from_bytes(row["seq"], "little")): hits[row["rank"] - 1].score for row in found}
+        columns = [session for session, _ in at], [thread for _, thread in at], blocks, within
+        async with connected(self._pool, None) as own:
+            return await own.fetch(_SQL["found"], tenant, *columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexed:
+    """What is indexed of the sessions that a search may read, and of the terms that it asks for."""
+
+    behind: Mapping[str, int]
+    """By how many messages the index of each session is behind."""
+    threads: Sequence[asyncpg.Record]
+    held: Sequence[asyncpg.Record]
+    """Postings by term and thread."""
+
+    @classmethod
+    def of(cls, rows: Sequence[asyncpg.Record]) -> "_Indexed":
+        sessions = [row for row in rows if row["term"] is None]
+        return cls(
+            {row["session_id"]: row["behind"] for row in sessions},
+            [row for row in sessions if row["thread"] is not None],
+            [row for row in rows if row["term"] is not None],
+        )
+
+    async def ranked(self, question: Question, exclude: Collection[int], limit: int) -> list[Hit]:
+        """The turns that match best, best first."""
+        ranked = partial(_ranked, question, self.threads, self.held, exclude, limit)
+        is_short = len(self.held) * sum(len(row["flags"]) for row in self.threads) <= INLINE_TURNS
+        return ranked() if is_short else await asyncio.to_thread(ranked)
 
 
 def _ranked(
@@ -184,7 +184,7 @@ def _ranked(
     without = []
     for at, row in enumerate(threads):
         if row["seqs"]:
-            seqs = np.frombuffer(row["seqs"], "<i8")
+            seqs = np.frombuffer(row["seqs"], ">i8")
             # The numbers of the last blocks: places count from the end of the thread.
             places = np.flatnonzero(np.isin(seqs, list(exclude))) + len(row["flags"]) - len(seqs)
             without += [(at, place) for place in places.tolist()]

@@ -1,41 +1,48 @@
--- name: sessions
--- Sessions that a search may read, and by how many messages their index is behind: the session $2, unless it belongs to another
--- user, and all sessions of the user $3, if there is one.
-select s.session_id, s.next_seq - 1 - coalesce(i.last_seq, 0) as behind
-from sessions s left join memory_sessions i using (tenant, session_id)
-where s.tenant = $1 and (s.session_id = $2 or s.user_id = $3) and (s.user_id = $3) is not false;
-
 -- name: words
--- Threads and postings in one statement, so that they are consistent while others index.
--- Of threads, without a term: flags of all turns, and of the session $3 the numbers of messages in blocks that reach $4.
--- Of terms: their postings, the rarest terms first, until they reach $6 postings.
-with held as (
+-- Sessions, threads and postings in one statement, so that they are consistent while others index.
+-- Without a term: the sessions that a search may read, which are $2, unless it belongs to another user, and all sessions of the
+-- user $3, if there is one; by how many messages the index of each is behind; and its indexed threads, if it has any, with the
+-- flags of all turns, and of the session $2 the numbers of messages in blocks that reach $4.
+-- Of the terms $5: their postings, the rarest terms first, until they reach $6 postings.
+with searched as materialized (
+    select s.session_id, s.next_seq - 1 - coalesce(i.last_seq, 0) as behind
+    from sessions s left join memory_sessions i using (tenant, session_id)
+    where s.tenant = $1 and (s.session_id = $2 or s.user_id = $3) and (s.user_id = $3) is not false
+), threads as (
+    select h.session_id, h.thread, h.terms, h.size, h.user_size, h.tool_messages,
+           string_agg(t.flags, '' order by t.block) as flags,
+           string_agg(case when t.session_id = $2 and t.last_seq >= $4 then t.seqs end, '' order by t.block) as seqs
+    from memory_threads h
+    join memory_turns t on t.tenant = h.tenant and t.session_id = h.session_id and t.thread = h.thread
+    where h.tenant = $1 and h.session_id = any(array(select session_id from searched))
+    group by h.tenant, h.session_id, h.thread
+), held as (
     select session_id, term, thread, postings from memory_postings
-    where tenant = $1 and session_id = any($2) and term = any($5)
+    where tenant = $1 and session_id = any(array(select session_id from searched)) and term = any($5)
 ), counted as (
     select term, sum(octet_length(postings) / 8) as turns from held group by term
 ), running as (
     select term, sum(turns) over (order by turns, term) - turns as before from counted
 )
-select h.session_id, h.thread, h.terms, h.size, h.user_size, h.tool_messages, string_agg(t.flags, '' order by t.block) as flags,
-       string_agg(case when t.session_id = $3 and t.last_seq >= $4 then t.seqs end, '' order by t.block) as seqs,
-       null as term, null::bytea as postings
-from memory_threads h
-join memory_turns t on t.tenant = h.tenant and t.session_id = h.session_id and t.thread = h.thread
-where h.tenant = $1 and h.session_id = any($2) group by h.tenant, h.session_id, h.thread
+select session_id, behind, thread, terms, size, user_size, tool_messages, flags, seqs, null as term, null::bytea as postings
+from searched left join threads using (session_id)
 union all
-select session_id, thread, null, null, null, null, null, null, term, postings
+select session_id, null, thread, null, null, null, null, null, null, term, postings
 from held join running using (term) where before < $6;
 
--- name: seqs
--- `offset 0` forces a lookup of each block by its key, whatever the planner estimates for the session.
-select w.session_id, t.seq, w.rank
+-- name: found
+-- Messages by their places, in time order. `offset 0` forces lookups by key, whatever the planner estimates for the session.
+select w.rank, w.session_id, t.seq, m.thread, m.body, m.created_at
 from unnest($2::text[], $3::text[], $4::integer[], $5::integer[]) with ordinality as w (session_id, thread, block, at, rank)
 cross join lateral (
-    select substring(seqs from 8 * w.at + 1 for 8) as seq from memory_turns
-    where tenant = $1 and session_id = w.session_id and thread = w.thread and block = w.block offset 0
+    select ('x' || encode(substring(b.seqs from 8 * w.at + 1 for 8), 'hex'))::bit(64)::bigint as seq from memory_turns b
+    where b.tenant = $1 and b.session_id = w.session_id and b.thread = w.thread and b.block = w.block offset 0
 ) as t
-order by rank;
+cross join lateral (
+    select m.thread, m.body, m.created_at from messages m
+    where m.tenant = $1 and m.session_id = w.session_id and m.seq = t.seq offset 0
+) as m
+order by m.created_at, w.session_id, t.seq;
 
 -- name: read
 select w.session_id, w.seq, m.thread, m.body, m.created_at

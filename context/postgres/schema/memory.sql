@@ -33,7 +33,7 @@ create table memory_turns (
     thread     text not null,
     block      integer not null,
     last_seq   bigint not null,
-    seqs       bytea not null,                         -- eight bytes a turn: its sequence number, little-endian
+    seqs       bytea not null,                         -- eight bytes a turn: its sequence number, big-endian
     flags      bytea not null,                         -- one byte a turn: who speaks, and whether it asks
     primary key (tenant, session_id, thread, block),
     foreign key (tenant, session_id) references memory_sessions on delete cascade

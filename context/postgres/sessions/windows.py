@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from purser.budget.postgres.connections.pools import Pool
@@ -17,6 +18,7 @@ from purser.context.postgres.conversation.placeholders import Placeholders
 from purser.context.postgres.memory.memory import Memory
 from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.postgres.sessions.sessions import Sessions
+from purser.context.postgres.sessions.texts import SessionTexts
 from purser.context.resolution import ResolvedContext
 from purser.context.retrieval import memory_message
 from purser.context.retrieval.rendering import MOST_FOUND, most_memory
@@ -35,6 +37,8 @@ LONG_EXTRACT_TOKENS = 6_000
 """The same for a conversation that is too long for that: the extract is a preview, made in a tenth of a second."""
 INLINE_MESSAGES = 1_000
 """Messages by reference that are cut in the event loop, which takes some milliseconds."""
+INLINE_ROW = 2_000
+"""Characters of the longest message found up to which all are rendered in the event loop, which takes a millisecond."""
 MOST_EXTRACTS = 256
 """Extracts that are cached, of some thousand tokens each."""
 
@@ -128,6 +132,7 @@ class SessionWindows:
         self._context = context
         self._placeholders = placeholders
         self._across_sessions = across_sessions
+        self._texts = SessionTexts(self._conversations)
         self._extracts = _Extracts()
 
     async def window(self, tenant: str, session_id: str, request: WindowRequest, *, thread: str = "") -> SessionWindow:
@@ -222,7 +227,7 @@ class SessionWindows:
     async def _read(self, frame: _Frame, places: Iterable[int]) -> None:
         """Adds the messages at these positions to the texts of the frame."""
         if missing := {frame.seqs[place]: place for place in places if place not in frame.texts}:
-            read = await self._conversations.texts(frame.tenant, frame.session_id, list(missing))
+            read = await self._texts.read(frame.tenant, frame.session_id, missing)
             frame.texts.update({missing[seq]: message for seq, message in read.items()})
 
     async def _retrieved(self, frame: _Frame, found: Cut) -> Message | None:
@@ -238,9 +243,11 @@ class SessionWindows:
             frame.tenant, frame.session_id, query, limit=MOST_FOUND, exclude_seqs=shown, user_id=user_id
         )
         most_tokens = most_memory(self._memory_tokens, found.tokens)
-        return await asyncio.to_thread(
+        rendered = partial(
             memory_message, remembered.found, (), most_tokens, lambda text: count_text(text, model).tokens
         )
+        is_short = all(len(one.text) <= INLINE_ROW for one in remembered.found)
+        return rendered() if is_short else await asyncio.to_thread(rendered)
 
 
 class _Extracts(dict[Hashable, Shown | None]):

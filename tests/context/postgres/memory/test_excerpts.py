@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.context.compression.ranges import choose_range
 from purser.context.compression.summaries import Method, Summary
 from purser.context.conversation.conversations import Conversation
@@ -32,6 +32,19 @@ async def summarised(pool: Pool, session: str) -> None:
         assert await Summaries(pool).store(TENANT, session, "", stored)
 
 
+async def test_the_planner_plans_an_excerpt_once_whatever_the_sizes_of_sessions(dsn: str) -> None:
+    async with await create_pool(dsn, size=1) as pool:
+        conversations = Conversations(pool)
+        for session, count in (("short", 300), ("long", 30_000)):
+            await conversations.append(TENANT, session, [user("Hello.")] * count, origin="o")
+        await pool.execute("analyze messages")
+        for _ in range(20):
+            await conversations.conversation(TENANT, "short", model=MODEL, within=Within(80_000, 2))
+        query = "select custom_plans, generic_plans from pg_prepared_statements where statement like $1"
+        # Postgres tries five plans before it keeps one.
+        assert [tuple(row) for row in await pool.fetch(query, "%as tail%")] == [(5, 15)]
+
+
 def plan(settings: ContextSettings, budget: int, session: Conversation) -> WindowPlan:
     own = Conversation("t/a")
     return plan_window(settings, budget=budget, system_tokens=0, session=session, question=QUESTION, own=own)
@@ -45,10 +58,10 @@ async def test_a_window_planned_from_an_excerpt_is_that_of_the_whole(pool: Pool,
         await Conversations(pool).append(TENANT, session, messages, origin="o")
         if with_summary:
             await summarised(pool, session)
+        conversations = Conversations(pool)
         for strategy in StrategyName:
             settings = ContextSettings(strategy=strategy)
             budget = chance.randint(800, 4_000)
-            conversations = Conversations(pool)
             whole = await conversations.conversation(TENANT, session, model=MODEL)
             within = Within(budget, settings.primers)
             part = await conversations.conversation(TENANT, session, model=MODEL, within=within)

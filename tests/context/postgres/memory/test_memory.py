@@ -237,7 +237,7 @@ async def test_searches_at_once_index_every_message_once(room: Room, monkeypatch
     found = await asyncio.gather(*(room.find("bicycle", limit=100) for _ in range(8)))
     assert [len(one) for one in found] == [50] * 8
     seqs = await room.pool.fetchval("select seqs from memory_turns")
-    assert np.frombuffer(seqs, "<i8").tolist() == list(range(1, 51))
+    assert np.frombuffer(seqs, ">i8").tolist() == list(range(1, 51))
     assert (
         await room.pool.fetchval("select sum(octet_length(postings)) from memory_postings where term = 'bicycl'") == 400
     )

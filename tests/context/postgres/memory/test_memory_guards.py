@@ -39,17 +39,17 @@ class Guard:
 
 GUARDS = [
     # --- where a search may look
-    Guard(WORDS, "sessions", "s.tenant = $1", "$1::text is not null", users),
+    Guard(WORDS, "words", "s.tenant = $1", "$1::text is not null", users),
     Guard(
         WORDS,
-        "sessions",
+        "words",
         "and (s.user_id = $3) is not false",
         "",
         test_memory.test_a_session_of_another_user_is_not_searched_even_if_it_is_named,
     ),
     Guard(
         WORDS,
-        "sessions",
+        "words",
         "(s.session_id = $2 or s.user_id = $3)",
         "($2::text is not null)",
         test_memory.test_sessions_of_a_user_are_searched_together_and_no_others,
@@ -57,21 +57,22 @@ GUARDS = [
     # --- what it reads there
     Guard(WORDS, "words", "h.tenant = $1", "$1::text is not null", weights),
     Guard(WORDS, "words", "t.tenant = h.tenant", "true", weights),
-    Guard(WORDS, "words", "h.session_id = any($2)", "$2::text[] is not null", sessions),
     Guard(WORDS, "words", "t.session_id = h.session_id", "true", sessions),
     Guard(
         WORDS,
         "words",
-        "t.session_id = $3",
-        "$3::text is not null",
+        "t.session_id = $2",
+        "true",
         test_memory.test_numbers_of_another_session_exclude_nothing,
     ),
-    Guard(WORDS, "words", "where tenant = $1", "where $1::text is not null", weights),
-    Guard(WORDS, "words", "and session_id = any($2)", "and $2::text[] is not null", sessions),
-    Guard(WORDS, "seqs", "tenant = $1", "$1::text is not null", weights),
-    Guard(WORDS, "seqs", "session_id = w.session_id", "true", sessions),
-    Guard(WORDS, "read", "tenant = $1", "$1::text is not null", tenants),
-    Guard(WORDS, "read", "session_id = w.session_id", "true", sessions),
+    Guard(WORDS, "words", "where tenant = $1", "where true", weights),
+    Guard(WORDS, "words", "and session_id = any(array(select session_id from searched))", "", sessions),
+    Guard(WORDS, "found", "b.tenant = $1", "$1::text is not null", weights),
+    Guard(WORDS, "found", "b.session_id = w.session_id", "true", sessions),
+    Guard(WORDS, "found", "m.tenant = $1", "$1::text is not null", tenants),
+    Guard(WORDS, "found", "m.session_id = w.session_id", "true", sessions),
+    Guard(WORDS, "read", "tenant = $1", "$1::text is not null", vectors_of_tenants),
+    Guard(WORDS, "read", "session_id = w.session_id", "true", vectors_of_sessions),
     # --- what the index takes in
     Guard(INDEX, "unindexed", "tenant = $1", "$1::text is not null", tenants),
     Guard(INDEX, "unindexed", "session_id = $2", "$2::text is not null", sessions),
@@ -112,7 +113,7 @@ async def test_without_the_filter_its_specification_fails(
     statement = guard.statements[guard.name]
     assert statement.count(guard.sql) == 1
     monkeypatch.setitem(guard.statements, guard.name, statement.replace(guard.sql, guard.instead))
-    room = VectorRoom.on(pool) if guard.statements is VECTORS else test_memory.Room.on(pool)
+    room = VectorRoom.on(pool) if guard.spec.__module__ == test_memory_vectors.__name__ else test_memory.Room.on(pool)
     assert await failure(guard.spec, room) is not None, "no specification fails"
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
@@ -120,7 +121,7 @@ def temporal() -> str:
     parts += [f"| `{name}` | {_types(method)} | {_prose(method.__doc__)} |" for name, method in sorted(defined())]
     parts.append("\n## Wire types\n\nIn JSON a datetime is ISO 8601 and a tuple is a list.\n")
     for each in contract.__dict__.values():
-        if inspect.isclass(each) and each.__module__ == contract.__name__:
+        if inspect.isclass(each) and each is not StrEnum:
             parts += _wire_type(each) if is_dataclass(each) else _choices(each) if issubclass(each, StrEnum) else ()
     return "\n".join(parts).rstrip() + "\n"
 
@@ -158,9 +159,8 @@ def _types(function: Any) -> str:
 
 
 def _type(hint: Any) -> str:
-    return f"`{hint.__name__ if inspect.isclass(hint) and not getattr(hint, '__args__', None) else hint}`".replace(
-        "purser.workflows.contract.", ""
-    ).replace("|", "or")
+    name = hint.__name__ if inspect.isclass(hint) and not getattr(hint, "__args__", None) else hint
+    return re.sub(r"purser\.[a-z.]+\.", "", f"`{name}`").replace("|", "or")
 
 
 def _wire_type(cls: Any) -> Iterator[str]:

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from .statuses import AgentStatus as AgentStatus
+from .statuses import TaskStatus as TaskStatus
+
 TASK_QUEUE = "purser"
 START = "@start"
 """Takes the place of a signal's name in the outbox: start the workflow of a task."""
@@ -58,35 +61,6 @@ class Message(StrEnum):
     AGENT_REPORT = "agent_report"
     STATUS = "status"
     APPROVALS = "approvals"
-
-
-class TaskStatus(StrEnum):
-    """The status of a task."""
-
-    RUNNING = "running"
-    PAUSED = "paused"
-    WAITING_APPROVAL = "waiting_approval"
-    COMPLETED = "completed"
-    PARTIAL = "partial"
-    REFUSED = "refused"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-
-class AgentStatus(StrEnum):
-    """The status of an agent."""
-
-    WAITING = "waiting"
-    """The agent waits for its dependencies."""
-    RUNNING = "running"
-    PAUSED = "paused"
-    WAITING_APPROVAL = "waiting_approval"
-    COMPLETED = "completed"
-    REFUSED = "refused"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    SKIPPED = "skipped"
-    """The agent never ran because a dependency did not complete."""
 
 
 ENDED = frozenset(

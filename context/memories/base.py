@@ -13,7 +13,8 @@ from purser.context.retrieval import Found, Via
 from purser.context.retrieval.postings import POSTING, Turn, index
 from purser.context.retrieval.ranking import Posted, Question, Thread, rank
 from purser.context.tokens import count_text
-from purser.context.windows.advice import USUAL_MODEL, AnyMessage
+from purser.context.windows.advice import AnyMessage
+from purser.wire.limits import USUAL_MODEL
 
 
 class ConversationMemory(ABC):

@@ -12,7 +12,8 @@ from purser.context.conversation.conversations import Conversation, Group, Messa
 from purser.context.conversation.messages import SYSTEM_ROLES, Message
 from purser.context.memories.base import ConversationMemory
 from purser.context.strategies import StrategyName, StrategySettings, strategy_of
-from purser.context.windows.advice import USUAL_MODEL, AnyMessage
+from purser.context.windows.advice import AnyMessage
+from purser.wire.limits import USUAL_MODEL
 
 MOST_SUMMARY = 1_024
 """Upper bound of a summary in tokens."""

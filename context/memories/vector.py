@@ -11,7 +11,8 @@ from purser.context.memories.base import ConversationMemory
 from purser.context.memories.windowed import SlidingWindowMemory
 from purser.context.retrieval import Found, Via, memory_message
 from purser.context.retrieval.fusion import fuse
-from purser.context.windows.advice import USUAL_MODEL, AnyMessage
+from purser.context.windows.advice import AnyMessage
+from purser.wire.limits import USUAL_MODEL
 
 Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 """Returns one vector per text, all of the same length."""

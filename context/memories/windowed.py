@@ -10,7 +10,7 @@ from purser.context.memories.base import ConversationMemory
 from purser.context.strategies import StrategyName, StrategySettings
 from purser.context.tokens import window_of
 from purser.context.windows import build_window
-from purser.context.windows.advice import USUAL_MODEL
+from purser.wire.limits import USUAL_MODEL
 
 
 class WindowedMemory(ConversationMemory):

@@ -1,8 +1,8 @@
 """Window strategies: one interface for all of them, and the presets of known systems."""
 
-from purser.context.strategies.names import StrategyName
 from purser.context.strategies.settings import WINDOW_PRESETS, Part, StrategySettings, WindowPreset
 from purser.context.strategies.strategy import STRATEGIES, Strategy, Traits, strategy_of
+from purser.wire.enums import StrategyName
 
 __all__ = [
     "STRATEGIES",

@@ -15,10 +15,11 @@ truncated if there is no summarizer, or after three summaries.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from fractions import Fraction
 
-from purser.context.strategies.names import StrategyName
+from purser.wire.enums import Preference as Preference
+from purser.wire.enums import StrategyName
 
 TRUNCATE = StrategyName.SMART_TRUNCATION
 """Strategy for truncation."""
@@ -28,16 +29,6 @@ SUMMARIZE = StrategyName.SUMMARY
 """Strategy for summarization."""
 MOST_SUMMARIES = 3
 """Maximum summaries of one conversation; after them it is truncated."""
-
-
-class Preference(StrEnum):
-    """The caller's preference between speed and quality."""
-
-    FAST = "fast"
-    """Never wait for a summary."""
-    BALANCED = "balanced"
-    QUALITY = "quality"
-    """Preserve the meaning of what is cut, at any cost."""
 
 
 class Size(IntEnum):

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from purser.context.errors import InvalidSettings
-from purser.context.strategies.names import StrategyName
+from purser.wire.enums import StrategyName
 
 
 class Part(StrEnum):

@@ -10,8 +10,8 @@ from typing import Self
 
 from purser.context.conversation.conversations import Conversation, leading
 from purser.context.errors import InvalidSettings
-from purser.context.strategies.names import StrategyName
 from purser.context.strategies.settings import StrategySettings
+from purser.wire.enums import StrategyName
 
 
 @dataclass(frozen=True, slots=True)

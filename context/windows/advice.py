@@ -9,14 +9,13 @@ from purser.context.errors import InvalidSettings, WindowTooSmall
 from purser.context.strategies.choice import Preference, choose
 from purser.context.tokens import count_request
 from purser.context.windows import build_window
+from purser.wire.limits import USUAL_MODEL
 
 REPLY_RESERVE = 2_000
 """Tokens of a limit reserved for the reply."""
 TOOL_RESERVE = 500
 """Tokens reserved for one planned tool call and its result: 19 of 20 calls of an airline help desk took less than 450,
 half the calls of a coding agent less than 200."""
-USUAL_MODEL = "gpt-4o"
-"""Model whose tokenizer counts if no model is named."""
 
 AnyMessage = Message | JsonObject
 """A message, or its dictionary in the format of the OpenAI API."""

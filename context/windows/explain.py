@@ -2,30 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from purser.context.conversation.conversations import Conversation, Group
 from purser.context.conversation.messages import SYSTEM_ROLES
 from purser.context.conversation.pins import Pin
 from purser.context.facts import Fact
-
-
-class State(StrEnum):
-    """State of a message."""
-
-    VERBATIM = "verbatim"
-    PINNED = "pinned"
-    """Verbatim, because it is pinned."""
-    SUMMARY = "summary"
-    """Covered by a summary."""
-    FACT = "fact"
-    """Facts from it are shown with the summary."""
-    CLIPPED = "clipped"
-    """Verbatim in part, because it is too large for the window."""
-    CLEARED = "cleared"
-    """An old tool result of which only a mark is shown."""
-    DROPPED = "dropped"
-    """Not in the window."""
+from purser.wire.enums import State as State
 
 
 @dataclass(frozen=True, slots=True)

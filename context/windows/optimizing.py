@@ -19,7 +19,6 @@ from purser.context.tokens import count_request, count_text
 from purser.context.windows import Window, build_window
 from purser.context.windows.advice import (
     TOOL_RESERVE,
-    USUAL_MODEL,
     AnyMessage,
     Recommendation,
     available,
@@ -27,6 +26,7 @@ from purser.context.windows.advice import (
     messages_of,
     recommend,
 )
+from purser.wire.limits import USUAL_MODEL
 
 PRESET = "optimizer"
 MAX_TOKENS = 4_096

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from purser.context.conversation.conversations import SummaryRef
-from purser.context.strategies.names import StrategyName
 from purser.context.tokens import PER_CONVERSATION
 from purser.context.windows.trimming import DOCUMENTS, Remedy, Trim
+from purser.wire.enums import StrategyName
 
 
 @dataclass(frozen=True, slots=True)

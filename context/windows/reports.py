@@ -2,31 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
 from purser.context.windows.engine import OVER_BUDGET
 from purser.context.windows.explain import State
 from purser.context.windows.plans import View, WindowPlan
 from purser.context.windows.trimming import DOCUMENTS, Remedy, Trim
+from purser.wire.enums import CallPart as CallPart
 
 FITS = "fits"
 OLD_RESULT = "old_tool_result"
 TOO_LARGE = "too_large"
 SUMMARIZED = "summary"
 _REMEDIES = {Remedy.CLEARED: (State.CLEARED, OLD_RESULT), Remedy.CLIPPED: (State.CLIPPED, TOO_LARGE)}
-
-
-class CallPart(StrEnum):
-    """Parts of a call's window, in order."""
-
-    SETTINGS = "settings"
-    SESSION = "session"
-    REPLIES = "replies"
-    MEMORY = "memory"
-    DOCUMENTS = "documents"
-    INPUT = "input"
-    AGENT = "agent"
-    """The agent's own thread."""
 
 
 @dataclass(frozen=True, slots=True)

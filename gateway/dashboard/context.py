@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from purser.gateway.dashboard.components import render
-from purser.gateway.sessions.resolved import ContextView
+from purser.wire.windows import ContextView
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from purser.context.postgres.sessions.windows import WindowRequest
 from purser.context.strategies import WINDOW_PRESETS, StrategyName
 from purser.context.strategies.choice import Preference
 from purser.context.tokens import count_text, window_of
-from purser.context.windows.advice import Recommendation, ToolSafety, tool_safety
 from purser.context.windows.advice import recommend as advise
+from purser.context.windows.advice import tool_safety
 from purser.context.windows.explain import explain
 from purser.gateway.access.auth import SessionWriter, WorkReader
 from purser.gateway.access.roles import Principal
@@ -27,29 +27,28 @@ from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Services, Use
 from purser.gateway.sessions.schemas import (
-    USUAL_MODEL,
-    CompressBody,
     Model,
     Question,
-    RecommendBody,
     Seq,
     SessionId,
     Thread,
-    ToolSafetyBody,
 )
-from purser.gateway.sessions.views import (
-    CompressedView,
-    ExplanationView,
-    FactsView,
-    FactView,
-    SearchHitView,
-    SearchResultsView,
-    SummariesView,
-    SummaryView,
-    WindowView,
-)
+from purser.gateway.sessions.views import fact_view, summary_view
 from purser.gateway.sessions.window_figures import WindowFigures
 from purser.gateway.sessions.window_views import places_of, text_window, window_view
+from purser.wire.enums import Format, Summarizer
+from purser.wire.limits import USUAL_MODEL
+from purser.wire.sessions import FactsView, SearchHitView, SearchResultsView, SummariesView
+from purser.wire.windows import (
+    CompressBody,
+    CompressedView,
+    ExplanationView,
+    Recommendation,
+    RecommendBody,
+    ToolSafety,
+    ToolSafetyBody,
+    WindowView,
+)
 from purser.workflows.contract import CompressSessionInput
 
 router = APIRouter(route_class=Route, prefix="/v1/sessions/{session_id}", tags=["sessions"])
@@ -57,20 +56,6 @@ router = APIRouter(route_class=Route, prefix="/v1/sessions/{session_id}", tags=[
 COMPRESSION_TIMEOUT_S = 120.0
 """Seconds for which a request waits for a compression, which continues afterwards."""
 Preset = StrEnum("Preset", {name: name for name in WINDOW_PRESETS})  # type: ignore[misc] # known when it runs
-
-
-class Format(StrEnum):
-    """Format of a window."""
-
-    MESSAGES = "messages"
-    TEXT = "text"
-
-
-class Summarizer(StrEnum):
-    """How the summary of a previewed window is written: without calling a model."""
-
-    EXTRACTIVE = "extractive"
-    NONE = "none"
 
 
 Budget = Annotated[int, Query(ge=1, le=2**53 - 1, description="Tokens of the whole window.")]
@@ -164,7 +149,7 @@ async def summaries(
     """Lists all versions of the summaries of a session, of all threads or one."""
     await use.sessions.sessions.get(caller.tenant, session_id)
     found = await use.sessions.summaries.versions(caller.tenant, session_id, thread)
-    return SummariesView(summaries=[SummaryView.of(one) for one in found])
+    return SummariesView(summaries=[summary_view(one) for one in found])
 
 
 @router.get("/facts")
@@ -177,9 +162,9 @@ async def facts(
     sheet = await asyncio.to_thread(render_facts, found, MOST_TOKENS, lambda text: count_text(text, model).tokens)
     times = await use.sessions.conversations.times(caller.tenant, session_id, {fact.seq for fact in found})
     return FactsView(
-        facts=[FactView.of(fact, times[fact.seq]) for fact in found],
+        facts=[fact_view(fact, times[fact.seq]) for fact in found],
         sheet=sheet.text,
-        overflow=[FactView.of(fact, times[fact.seq]) for fact in sheet.overflow],
+        overflow=[fact_view(fact, times[fact.seq]) for fact in sheet.overflow],
     )
 
 
@@ -217,7 +202,7 @@ async def explain_message(
         states=list(found.states),
         reason=found.reason,
         version=found.version or None,
-        facts=[FactView.of(fact, times[seq]) for fact in stated],
+        facts=[fact_view(fact, times[seq]) for fact in stated],
     )
 
 
@@ -236,7 +221,9 @@ async def memory(
         raise FeatureOff("memory across sessions is off: set PURSER_MEMORY_ACROSS_SESSIONS=true, or leave out across")
     user_id = session.user_id if across else None
     results = await use.sessions.memory.search(caller.tenant, session_id, q, limit=limit, user_id=user_id)
-    return SearchResultsView(found=[SearchHitView.of(one) for one in results.found], pending=results.pending)
+    return SearchResultsView(
+        found=[SearchHitView.model_validate(one) for one in results.found], pending=results.pending
+    )
 
 
 @router.post("/recommend")
@@ -244,9 +231,10 @@ async def recommend(caller: WorkReader, use: Use, session_id: SessionId, body: R
     """Recommends how to fit the conversation into a limit, without changing it."""
     messages = await _messages(use.sessions, caller.tenant, session_id)
     versions = await use.sessions.summaries.versions(caller.tenant, session_id, "")
-    return await asyncio.to_thread(
+    found = await asyncio.to_thread(
         advise, messages, body.max_tokens, preference=body.preference, summaries=len(versions), model=body.model
     )
+    return Recommendation.model_validate(found)
 
 
 @router.post("/tool-safety")
@@ -254,7 +242,7 @@ async def check_tools(caller: WorkReader, use: Use, session_id: SessionId, body:
     """Checks whether the conversation still fits a limit after planned tool calls, and recommends what to do."""
     messages = await _messages(use.sessions, caller.tenant, session_id)
     limit, planned = body.limit or body.max_tokens or 1, body.planned_tools or body.tools or 0
-    return await asyncio.to_thread(tool_safety, messages, limit, planned, model=body.model)
+    return ToolSafety.model_validate(await asyncio.to_thread(tool_safety, messages, limit, planned, model=body.model))
 
 
 async def _messages(use: SessionStores, tenant: str, session_id: str) -> list[Message]:

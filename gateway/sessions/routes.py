@@ -19,30 +19,31 @@ from purser.gateway.http.middleware import JSON, JSON_LINES
 from purser.gateway.http.pagination import PageSize
 from purser.gateway.http.routing import Route, size_of
 from purser.gateway.services import Use
-from purser.gateway.sessions.resolved import ContextView
+from purser.gateway.sessions.resolved import context_view
 from purser.gateway.sessions.schemas import (
-    USUAL_MODEL,
     AppendBody,
     Fields,
     Model,
-    PinBody,
     Seq,
     SessionId,
     Thread,
     read_append,
     unanswering,
 )
-from purser.gateway.sessions.views import (
+from purser.gateway.sessions.views import message_view
+from purser.wire.fields import Name
+from purser.wire.limits import USUAL_MODEL
+from purser.wire.sessions import (
     AppendedView,
     MessagesView,
-    MessageView,
+    PinBody,
     PinsView,
     PinView,
     SettingsView,
     TombstoneView,
     UnpinnedView,
 )
-from purser.wire.fields import Name
+from purser.wire.windows import ContextView
 
 router = APIRouter(route_class=Route, prefix="/v1/sessions/{session_id}", tags=["sessions"])
 
@@ -119,7 +120,7 @@ async def list_messages(
     seqs = [one.stored.seq for one in page]
     counts = await store.tokens(caller.tenant, session_id, seqs, model=model)
     return MessagesView(
-        messages=[MessageView.of(one, counts[one.stored.seq]) for one in page],
+        messages=[message_view(one, counts[one.stored.seq]) for one in page],
         next=seqs[-1] if len(page) == limit else None,
     )
 
@@ -131,7 +132,7 @@ async def list_pins(caller: WorkReader, use: Use, session_id: SessionId) -> Pins
     pins = use.sessions.pins
     live = await pins.live(caller.tenant, session_id)
     tokens = await pins.tokens(caller.tenant, session_id)
-    return PinsView(pins=[PinView.of(pin) for pin in live], tokens=tokens, budget=pins.budget)
+    return PinsView(pins=[PinView.model_validate(pin) for pin in live], tokens=tokens, budget=pins.budget)
 
 
 @router.put("/pins/{seq}")
@@ -143,7 +144,7 @@ async def pin(caller: SessionWriter, use: Use, session_id: SessionId, seq: Seq, 
     made = await use.sessions.pins.pin(
         caller.tenant, session_id, seq, author=caller, reason=wanted.reason, until=wanted.until
     )
-    return PinView.of(made)
+    return PinView.model_validate(made)
 
 
 @router.delete("/pins/{seq}")
@@ -157,7 +158,7 @@ async def unpin(caller: SessionWriter, use: Use, session_id: SessionId, seq: Seq
 async def show_settings(caller: WorkReader, use: Use, session_id: SessionId) -> SettingsView:
     """Returns the personal settings of this session, without those of its user."""
     await use.sessions.sessions.get(caller.tenant, session_id)
-    return SettingsView.of(await use.sessions.settings.of_session(caller.tenant, session_id))
+    return SettingsView.model_validate(await use.sessions.settings.of_session(caller.tenant, session_id))
 
 
 @router.put("/settings")
@@ -167,7 +168,7 @@ async def set_settings(caller: SessionWriter, use: Use, session_id: SessionId, b
     Any fields with any values are allowed; `null` or an empty string disables a field of the user.
     """
     made = await use.sessions.settings.set_for_session(caller.tenant, session_id, body, by=caller)
-    return SettingsView.of(made)
+    return SettingsView.model_validate(made)
 
 
 @router.get("/context")
@@ -175,7 +176,7 @@ async def show_context(caller: WorkReader, use: Use, session_id: SessionId) -> C
     """Returns the settings of this session's windows, and where each comes from. A task may override them."""
     await use.sessions.sessions.get(caller.tenant, session_id)
     personal = await use.sessions.settings.personal(caller.tenant, session_id)
-    return ContextView.of(personal.resolved(use.context))
+    return context_view(personal.resolved(use.context))
 
 
 @router.delete("")
@@ -184,7 +185,7 @@ async def delete(caller: SessionDeleter, use: Use, session_id: SessionId) -> Tom
 
     The id cannot be used again; deleting it again returns the same answer.
     """
-    return TombstoneView.of(await use.sessions.retention.delete(caller.tenant, session_id, by=caller))
+    return TombstoneView.model_validate(await use.sessions.retention.delete(caller.tenant, session_id, by=caller))
 
 
 async def _lines(use: SessionStores, tenant: str, session_id: str, thread: str, after: int) -> AsyncIterator[str]:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Body, Depends, Path, Query
+import fastapi
+from fastapi import Depends, Path, Query
 from fastapi.exceptions import RequestValidationError
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
@@ -13,18 +14,16 @@ from purser.context.conversation.json_lines import read_lines
 from purser.context.conversation.messages import Message
 from purser.context.errors import InvalidMessage
 from purser.gateway.http.bodies import MAX_VALUES, check_size, check_values
-from purser.wire import base
-from purser.wire.fields import Name, Positive, Time
+from purser.wire.base import Body
+from purser.wire.fields import Name
 from purser.wire.storable import is_storable
 
 JsonT = TypeVar("JsonT", str, dict[str, Any])
 
 MAX_MESSAGES = 10_000
 """Most messages of one append."""
-MAX_PLANNED_TOOLS = 10_000
 MAX_QUESTION = 5_000
 """Most characters of a question: it is part of the URL, which is limited to 64 KiB."""
-USUAL_MODEL = "gpt-4o"
 
 
 async def _session_id(session_id: str) -> str:
@@ -59,10 +58,10 @@ Thread = Annotated[
 Question = Annotated[
     str, AfterValidator(_storable), Query(min_length=1, max_length=MAX_QUESTION, description="Text to search for.")
 ]
-Fields = Annotated[dict[str, Any], AfterValidator(_storable), Body()]
+Fields = Annotated[dict[str, Any], AfterValidator(_storable), fastapi.Body()]
 
 
-class AppendBody(base.Body):
+class AppendBody(Body):
     """Messages to add to the end of a session."""
 
     messages: list[Any]
@@ -78,65 +77,6 @@ class AppendBody(base.Body):
     def _storable(cls, value: Any) -> Any:
         # Messages are checked one by one, so that an error names the place.
         return value
-
-
-class PinBody(base.Body):
-    """Why a message is pinned, and until when."""
-
-    reason: Annotated[str, Field(max_length=1_000)] | None = None
-    until: Time | None = None
-
-
-class CompressBody(base.Body):
-    """Parameters of a compression."""
-
-    budget: Positive | None = None
-    """Context budget of the result in tokens; derived from the settings and the model if left out."""
-    model: Name | None = None
-    """Model whose tokenizer is used; the summarizer's if left out."""
-    thread: Annotated[str, Field(max_length=300)] = ""
-    """Empty for the session's own conversation, else `{task_id}/{agent_id}`."""
-
-
-class RecommendBody(base.Body):
-    """The limit that a conversation has to fit."""
-
-    max_tokens: Positive
-    preference: Annotated[str, Field(pattern="^(fast|balanced|quality)$")] = "balanced"
-    model: Name = USUAL_MODEL
-
-
-class ToolSafetyBody(base.Body):
-    """Planned tool calls."""
-
-    limit: Positive | None = None
-    """Most tokens of conversation and results together; also as `max_tokens`."""
-    max_tokens: Positive | None = None
-    planned_tools: Annotated[int, Field(ge=0, le=MAX_PLANNED_TOOLS)] | None = None
-    """Number of planned calls; also as `tools`."""
-    tools: Annotated[int, Field(ge=0, le=MAX_PLANNED_TOOLS)] | None = None
-    model: Name = USUAL_MODEL
-
-    @model_validator(mode="after")
-    def _each_once(self) -> "ToolSafetyBody":
-        for one, other in (("limit", "max_tokens"), ("planned_tools", "tools")):
-            if (getattr(self, one) is None) == (getattr(self, other) is None):
-                raise ValueError(f"send either {one} or {other}")
-        return self
-
-
-class ToolResultBody(base.Body):
-    """What a tool has found."""
-
-    text: str
-    """The model reads it. Characters that cannot be stored are replaced."""
-
-
-class RetentionBody(base.Body):
-    """How long sessions are kept."""
-
-    days: Annotated[int, Field(ge=1, le=36_500)] | None
-    """Whole days after the day of the last append; `null`: forever."""
 
 
 def read_append(body: object) -> tuple[AppendBody, list[Message]]:

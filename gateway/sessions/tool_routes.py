@@ -9,8 +9,8 @@ from purser.gateway.access.auth import SessionWriter, WorkReader
 from purser.gateway.access.roles import Principal
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Use
-from purser.gateway.sessions.schemas import Seq, SessionId, ToolResultBody
-from purser.gateway.sessions.views import ToolCallView, ToolResultView
+from purser.gateway.sessions.schemas import Seq, SessionId
+from purser.wire.sessions import ToolCallView, ToolResultBody, ToolResultView
 from purser.workflows.contract import ToolCall
 
 router = APIRouter(

@@ -5,8 +5,8 @@ from fastapi import APIRouter
 from purser.gateway.access.auth import SessionDeleter, SessionWriter, WorkReader
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Use
-from purser.gateway.sessions.schemas import Fields, RetentionBody, UserId
-from purser.gateway.sessions.views import RetentionView, SettingsView
+from purser.gateway.sessions.schemas import Fields, UserId
+from purser.wire.sessions import RetentionBody, RetentionView, SettingsView
 
 router = APIRouter(route_class=Route, prefix="/v1", tags=["sessions"])
 
@@ -14,22 +14,24 @@ router = APIRouter(route_class=Route, prefix="/v1", tags=["sessions"])
 @router.get("/users/{user_id}/settings")
 async def show_settings(caller: WorkReader, use: Use, user_id: UserId) -> SettingsView:
     """Returns the personal settings of a user; empty if none were set."""
-    return SettingsView.of(await use.sessions.settings.of_user(caller.tenant, user_id))
+    return SettingsView.model_validate(await use.sessions.settings.of_user(caller.tenant, user_id))
 
 
 @router.put("/users/{user_id}/settings")
 async def set_settings(caller: SessionWriter, use: Use, user_id: UserId, body: Fields) -> SettingsView:
     """Replaces the personal settings of a user, with which windows begin: any fields with any values."""
-    return SettingsView.of(await use.sessions.settings.set_for_user(caller.tenant, user_id, body, by=caller))
+    return SettingsView.model_validate(
+        await use.sessions.settings.set_for_user(caller.tenant, user_id, body, by=caller)
+    )
 
 
 @router.get("/retention")
 async def show_retention(caller: WorkReader, use: Use) -> RetentionView:
     """Returns how long the sessions of this tenant are kept."""
-    return RetentionView.of(await use.sessions.retention.policy(caller.tenant))
+    return RetentionView.model_validate(await use.sessions.retention.policy(caller.tenant))
 
 
 @router.put("/retention")
 async def set_retention(caller: SessionDeleter, use: Use, body: RetentionBody) -> RetentionView:
     """Sets for how many days after the day of their last append sessions are kept; the sweeper deletes older ones."""
-    return RetentionView.of(await use.sessions.retention.set_policy(caller.tenant, body.days, by=caller))
+    return RetentionView.model_validate(await use.sessions.retention.set_policy(caller.tenant, body.days, by=caller))

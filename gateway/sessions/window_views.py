@@ -7,7 +7,7 @@ from purser.context.postgres.conversation.counts import in_background
 from purser.context.postgres.sessions.windows import SessionWindow, SessionWindows, WindowRequest
 from purser.context.tokens import count_text
 from purser.context.windows.explain import Places
-from purser.gateway.sessions.views import DroppedView, OmittedView, WindowView
+from purser.wire.windows import DroppedView, OmittedView, WindowView
 
 
 async def text_window(

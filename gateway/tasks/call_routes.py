@@ -10,8 +10,9 @@ from purser.gateway.access.auth import WorkReader
 from purser.gateway.http.pagination import NameCursor, PageSize, name_after, name_cursor
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Use
-from purser.gateway.tasks.call_views import CallView, CallWindowView
+from purser.gateway.tasks.call_views import call_view, call_window_view
 from purser.wire.base import PageOf
+from purser.wire.tasks import CallView, CallWindowView
 
 router = APIRouter(route_class=Route, prefix="/v1/tasks/{task_id}/calls", tags=["tasks"])
 
@@ -33,13 +34,13 @@ async def list_calls(
     )
     last = found[-1] if len(found) == limit else None
     following = name_cursor(f"{last.at.isoformat()} {last.call.key}") if last else None
-    return {"items": [CallView.of(one) for one in found], "cursor": following}
+    return {"items": [call_view(one) for one in found], "cursor": following}
 
 
 @router.get("/{call}/window")
 async def call_window(task_id: str, call: str, caller: WorkReader, use: Use) -> CallWindowView:
     """Returns what a call saw: what is verbatim, clipped, cleared, summarized by which version, or dropped, and why."""
-    return CallWindowView.of(await use.calls.of_key(caller.tenant, task_id, call))
+    return call_window_view(await use.calls.of_key(caller.tenant, task_id, call))
 
 
 def _after(cursor: str | None) -> tuple[datetime, str] | None:

@@ -12,11 +12,12 @@ from purser.gateway.http.bodies import run_off_loop
 from purser.gateway.http.pagination import Cursor, PageSize
 from purser.gateway.http.routing import Route, size_of
 from purser.gateway.services import Services, Use
-from purser.gateway.sessions.resolved import ContextView
+from purser.gateway.sessions.resolved import context_view
 from purser.gateway.tasks.control import Steer, steer
 from purser.gateway.tasks.submission import personal_of, with_models
-from purser.gateway.tasks.views import TaskAccepted, TaskSubmitted, TaskView, WholeTaskView
 from purser.wire.base import PageOf
+from purser.wire.tasks import TaskAccepted, TaskSubmitted, TaskView, WholeTaskView
+from purser.wire.windows import ContextView
 from purser.workflows.contract import TaskRef, TaskStatus
 
 router = APIRouter(route_class=Route, prefix="/v1/tasks", tags=["tasks"])
@@ -96,7 +97,7 @@ async def context_of(use: Services, tenant: str, task_id: str) -> ContextView | 
     if file is None:
         return None
     personal = await use.sessions.settings.personal(tenant, file.session_id)
-    return ContextView.of(file.resolved_context(use.context, personal))
+    return context_view(file.resolved_context(use.context, personal))
 
 
 def _accepted(caller: Principal, task_id: str, request: Request) -> TaskAccepted:

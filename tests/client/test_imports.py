@@ -76,6 +76,11 @@ def test_the_contract_is_that_of_the_workflows_and_needs_the_standard_library_on
     contract = CLIENT / "contract.py"
     assert contract.resolve() == ROOT / "workflows" / "contract.py"
     assert set(_imports(contract)) <= set(sys.stdlib_module_names)
+    for statuses in (CLIENT / "statuses.py", ROOT / "workflows" / "statuses.py"):
+        assert (
+            re.findall(r"^from (\S+) import", statuses.read_text("utf-8"), re.MULTILINE)
+            == [f"{'purser_client' if CLIENT in statuses.parents else 'purser'}.wire.enums"] * 2
+        )
 
 
 def _imports(file: Path) -> Iterator[str]:

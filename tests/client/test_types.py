@@ -1,7 +1,9 @@
 """The client's types and operations are those of the gateway's OpenAPI document."""
 
+import ast
 import importlib.util
 import inspect
+import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -30,9 +32,18 @@ SAMPLES: dict[str, Any] = {
     "policies": {"session:*": None},
     "messages": [{"role": "user", "content": "hello"}],
     "decision": "approve",
+    "preference": "fast",
     "task": {"task_id": "t1"},
 }
 """Values for parameters whose annotation does not say which value is meant."""
+TYPES = Path(purser_client.types.__file__).parent
+WIRE = TYPES.parent / "wire"
+MADE = {"Preset"}
+"""Types without a class: the names of a table, in a query."""
+SAME_NAMES = {"Body", "Problem"}
+"""What the client names in the same way: the base class of its task file, and an error."""
+OTHER_WORDS = {"Kind"}
+"""Words that name something else in another package too, such as the kinds of facts."""
 PLAIN: dict[str, Any] = {"int": 1, "float": 1.0, "bool": True}
 
 
@@ -47,9 +58,45 @@ def test_the_types_are_those_that_are_generated_now() -> None:
     assert found.loader is not None
     generate = importlib.util.module_from_spec(found)
     found.loader.exec_module(generate)
-    texts = generate.formatted(generate.modules())
-    written = {file.name: file.read_text("utf-8") for file in generate.TYPES.glob("*.py") if file.name != "base.py"}
-    assert written == texts, "run `python client/generate.py`"
+    assert generate.FILE.read_text("utf-8") == generate.text(), "run `python client/generate.py`"
+
+
+def test_each_type_of_the_document_is_written_in_the_shared_folder_and_nowhere_else(spec: dict[str, Any]) -> None:
+    shared = {name: file for file in WIRE.glob("*.py") for name in _classes(file)}
+    assert len(shared) > 100
+    named = _named(spec) - {"PageOf", *_classes(TYPES / "task_file.py")}
+    pages = {name for name in named if name.endswith("Page")}
+    assert named - pages - MADE <= shared.keys()
+    assert named - MADE <= set(purser_client.types.__all__)
+    files = [file for place in (ROOT / "gateway", TYPES.parent) for file in place.rglob("*.py")]
+    others = [file for file in files if WIRE not in file.parents]
+    assert [(file, name) for file in others for name in _classes(file) if name in shared.keys() - SAME_NAMES] == []
+
+
+def test_words_are_those_of_the_server_and_written_once() -> None:
+    packages = (ROOT / package for package in ("budget", "context", "activities", "workflows", "gateway"))
+    files = [file for package in packages for file in package.rglob("*.py")]
+    words = set(_classes(WIRE / "enums.py"))
+    enums = [(file, name) for file in files for name, bases in _classes(file).items() if "StrEnum" in bases]
+    assert len(enums) > 20
+    assert {name for _, name in enums if name in words} <= OTHER_WORDS
+
+
+def _named(spec: Mapping[str, Any]) -> set[str]:
+    """The types in bodies, answers and parameters of the endpoints that the client offers."""
+    found: set[str] = set()
+    left: list[Any] = [one for _, _, one in operations(spec) if one["tags"][0] in TAGS]
+    while left:
+        names = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(left.pop()))) - found
+        found |= names
+        left += [spec["components"]["schemas"][name] for name in names]
+    return found
+
+
+def _classes(file: Path) -> dict[str, str]:
+    """The classes that a file defines, each with its bases."""
+    tree = ast.parse(file.read_text("utf-8"))
+    return {one.name: " ".join(map(ast.unparse, one.bases)) for one in tree.body if isinstance(one, ast.ClassDef)}
 
 
 def test_each_type_has_the_fields_and_types_of_the_document(spec: dict[str, Any]) -> None:

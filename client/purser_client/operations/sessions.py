@@ -4,7 +4,17 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, given, new_key, once, part
+from purser_client.operations.operation import (
+    AsyncGroup,
+    Group,
+    Offered,
+    Operation,
+    checked,
+    given,
+    new_key,
+    once,
+    part,
+)
 from purser_client.types import (
     AppendedView,
     ComparisonView,
@@ -67,6 +77,7 @@ def tool_call(session_id: str, seq: int, index: int) -> Operation[ToolCallView]:
     return Operation("sessions_show_tool_call", "GET", _called(session_id, seq, index), ToolCallView)
 
 
+@checked
 def answer_tool_call(session_id: str, seq: int, index: int, text: str) -> Operation[ToolResultView]:
     """Stores the result of a tool call. If it has one already, that one remains."""
     path = f"{_called(session_id, seq, index)}/result"
@@ -120,6 +131,7 @@ def explain(
     return Operation("sessions_explain_message", "GET", path, ExplanationView, query=query)
 
 
+@checked
 def compress(
     session_id: str,
     *,
@@ -154,6 +166,7 @@ def memory(
     return Operation("sessions_memory", "GET", f"{_of(session_id)}/memory", SearchResultsView, query=query)
 
 
+@checked
 def recommend(
     session_id: str, max_tokens: int, *, preference: str | None = None, model: str | None = None
 ) -> Operation[Recommendation]:
@@ -162,6 +175,7 @@ def recommend(
     return Operation("sessions_recommend", "POST", f"{_of(session_id)}/recommend", Recommendation, body)
 
 
+@checked
 def check_tools(session_id: str, limit: int, planned_tools: int, *, model: str | None = None) -> Operation[ToolSafety]:
     """Checks whether the conversation still fits a limit after planned tool calls."""
     body = ToolSafetyBody(limit=limit, planned_tools=planned_tools, **given(model=model))
@@ -173,6 +187,7 @@ def pins(session_id: str) -> Operation[PinsView]:
     return Operation("sessions_list_pins", "GET", f"{_of(session_id)}/pins", PinsView)
 
 
+@checked
 def pin(session_id: str, seq: int, *, reason: str | None = None, until: datetime | None = None) -> Operation[PinView]:
     """Pins a message: every window contains it verbatim, until the pin ends."""
     body = PinBody(**given(reason=reason, until=until))
@@ -221,6 +236,7 @@ def retention() -> Operation[RetentionView]:
     return Operation("retention_show", "GET", "/v1/retention", RetentionView)
 
 
+@checked
 def set_retention(days: int | None) -> Operation[RetentionView]:
     """Sets for how many days after the day of their last append sessions are kept; `None`: for ever."""
     return Operation("retention_set", "PUT", "/v1/retention", RetentionView, RetentionBody(days=days))

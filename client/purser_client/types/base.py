@@ -1,15 +1,9 @@
-"""Base classes of the types of the HTTP API."""
+"""Base class of the parts of a task file."""
 
 from pydantic import BaseModel, ConfigDict
 
 
 class Body(BaseModel):
-    """Base class of request bodies. Fields that are not set are not sent."""
+    """A part of a task file. Fields that are not set are not sent; the gateway checks what needs its rules."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, use_attribute_docstrings=True)
-
-
-class Answer(BaseModel):
-    """Base class of answers. Fields that a newer gateway adds are ignored."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)

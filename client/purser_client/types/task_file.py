@@ -6,8 +6,7 @@ from typing import Any
 from pydantic import Field
 
 from purser_client.types.base import Body
-from purser_client.types.common import Preference, StrategyName
-from purser_client.wire.enums import Mode
+from purser_client.wire.enums import Mode, Preference, StrategyName
 
 
 class ScopeBudget(Body):

@@ -136,3 +136,106 @@ class EntryKind(StrEnum):
     MODE_CHANGED = "mode_changed"
     ROLLED_OFF = "rolled_off"
     """What was charged has fallen out of a rolling window."""
+
+
+class Preference(StrEnum):
+    """The caller's preference between speed and quality."""
+
+    FAST = "fast"
+    """Never wait for a summary."""
+    BALANCED = "balanced"
+    QUALITY = "quality"
+    """Preserve the meaning of what is cut, at any cost."""
+
+
+class State(StrEnum):
+    """State of a message."""
+
+    VERBATIM = "verbatim"
+    PINNED = "pinned"
+    """Verbatim, because it is pinned."""
+    SUMMARY = "summary"
+    """Covered by a summary."""
+    FACT = "fact"
+    """Facts from it are shown with the summary."""
+    CLIPPED = "clipped"
+    """Verbatim in part, because it is too large for the window."""
+    CLEARED = "cleared"
+    """An old tool result of which only a mark is shown."""
+    DROPPED = "dropped"
+    """Not in the window."""
+
+
+class CallPart(StrEnum):
+    """Parts of a call's window, in order."""
+
+    SETTINGS = "settings"
+    SESSION = "session"
+    REPLIES = "replies"
+    MEMORY = "memory"
+    DOCUMENTS = "documents"
+    INPUT = "input"
+    AGENT = "agent"
+    """The agent's own thread."""
+
+
+class StrategyName(StrEnum):
+    """How a window is cut when a conversation does not fit."""
+
+    SLIDING_WINDOW = "sliding_window"
+    """The newest rounds; the rest is dropped."""
+    TOKEN_TRUNCATION = "token_truncation"
+    """The newest groups that fit; the rest is dropped."""
+    SMART_TRUNCATION = "smart_truncation"
+    """Fewer rounds the longer the conversation is; the rest is dropped."""
+    SUMMARY = "summary"
+    """Recents, and a summary of everything before them."""
+    THREE_PART = "three_part"
+    """Primers, a summary of the middle, recents."""
+    HYBRID = "hybrid"
+    """`three_part`, with room for memory search results."""
+    AUTO = "auto"
+    """One of the others, by size, frequency and preference."""
+
+
+class Format(StrEnum):
+    """Format of a window."""
+
+    MESSAGES = "messages"
+    TEXT = "text"
+
+
+class Summarizer(StrEnum):
+    """How the summary of a previewed window is written: without calling a model."""
+
+    EXTRACTIVE = "extractive"
+    NONE = "none"
+
+
+class TaskStatus(StrEnum):
+    """The status of a task."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    WAITING_APPROVAL = "waiting_approval"
+    COMPLETED = "completed"
+    PARTIAL = "partial"
+    REFUSED = "refused"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class AgentStatus(StrEnum):
+    """The status of an agent."""
+
+    WAITING = "waiting"
+    """The agent waits for its dependencies."""
+    RUNNING = "running"
+    PAUSED = "paused"
+    WAITING_APPROVAL = "waiting_approval"
+    COMPLETED = "completed"
+    REFUSED = "refused"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+    """The agent never ran because a dependency did not complete."""

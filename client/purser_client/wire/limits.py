@@ -18,3 +18,6 @@ MAX_POLICIES = 10_000
 """Most policies in one document."""
 MAX_NOTE = 2_000
 MAX_TICKET_URL = 2_000
+MAX_PLANNED_TOOLS = 10_000
+USUAL_MODEL = "gpt-4o"
+"""Model whose tokenizer counts if no model is named."""

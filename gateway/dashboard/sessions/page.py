@@ -26,8 +26,8 @@ from purser.gateway.dashboard.sessions.list import PAGE, Wanted, filters, listin
 from purser.gateway.dashboard.visit import Visit
 from purser.gateway.sessions import context_routes as session_context
 from purser.gateway.sessions.routes import show_context
-from purser.gateway.sessions.schemas import USUAL_MODEL
-from purser.gateway.sessions.views import ExplanationView
+from purser.wire.limits import USUAL_MODEL
+from purser.wire.windows import ExplanationView
 
 MESSAGES = 25
 KINDS = ("compression", "task", "agent", "turn")

@@ -1,11 +1,11 @@
-"""Responses of `/v1/tasks`."""
+"""Answers of `/v1/tasks`."""
 
 from datetime import datetime
 
-from purser.gateway.sessions.resolved import ContextView
-from purser.wire.base import RefusalView, View
-from purser.wire.budgets import BudgetAnswer
-from purser.workflows.contract import AgentStatus, TaskStatus
+from .base import PageOf, RefusalView, View
+from .budgets import BudgetAnswer
+from .enums import AgentStatus, CallPart, State, StrategyName, TaskStatus
+from .windows import ContextView
 
 
 class TaskView(View):
@@ -102,3 +102,66 @@ class TaskSubmitted(TaskAccepted):
 
     warnings: list[str]
     """Common pitfalls of the task file; the task runs nevertheless."""
+
+
+class CallView(View):
+    """A model call of a task."""
+
+    call: str
+    """Its key."""
+    agent_id: str
+    turn: int
+    model: str
+    at: datetime
+    """When its window was planned."""
+    hold_id: str | None
+    """Its hold; `null` if nothing was held."""
+    strategy: StrategyName
+    """Strategy by which its window was cut, if it was."""
+    prompt_tokens: int
+    """Tokens of the whole request, as counted."""
+    tokens_saved: int
+    """Tokens that the window leaves out, less those of its summaries."""
+
+
+class SpanView(View):
+    """Messages of one part of a window that have the same state for the same reason."""
+
+    part: CallPart
+    state: State
+    reason: str
+    """`fits`, `summary`, `old_tool_result`, `too_large`, or why the messages were dropped."""
+    first_seq: int | None
+    """First message; `null` for text that is no message of the session."""
+    last_seq: int | None
+    messages: int | None
+    """Number of messages; `null` for a range, which other threads may share."""
+    tokens: int | None
+    """Tokens that the window shows, where they are known for these messages alone."""
+    original_tokens: int | None
+    """Tokens of a message that is shown in part."""
+    version: int | None
+    """Version of the summary that covers the messages."""
+    agent_id: str | None
+    """Agent that replied."""
+
+
+class CallWindowView(CallView):
+    """What a call saw."""
+
+    budget: int
+    """Tokens that its conversations might fill."""
+    system_tokens: int
+    """Tokens of instructions and tools."""
+    strategy_reason: str | None
+    """Why `auto` chose the strategy; `null` if it was set."""
+    optimization_applied: bool
+    """Whether the window left anything out."""
+    recall: bool
+    """Whether the call offered the tool `recall_message`."""
+    parts: list[SpanView]
+    """In the order of the window."""
+
+
+TaskPage = PageOf[TaskView]
+CallPage = PageOf[CallView]

@@ -40,6 +40,7 @@ SCHEMA = {
     "purser.context.postgres": (
         "conversation",
         "pins",
+        "excerpts",
         "summaries",
         "facts",
         "memory",

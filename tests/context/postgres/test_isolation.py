@@ -72,6 +72,10 @@ async def test_every_statement_is_bound_to_a_tenant(file: str, tables: set[str])
     assert {name: found for name, found in loose.items() if found and (file, name) not in ACROSS_TENANTS} == {}
 
 
+async def test_every_function_is_bound_to_a_tenant(tables: set[str]) -> None:
+    assert unbound((STORE / "schema/excerpts.sql").read_text(), tables) == []
+
+
 def test_every_exception_is_still_there() -> None:
     assert all(name in load("purser.context.postgres", file) for file, name in ACROSS_TENANTS)
 

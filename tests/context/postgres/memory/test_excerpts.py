@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.connections.pools import Pool
 from purser.context.compression.ranges import choose_range
 from purser.context.compression.summaries import Method, Summary
 from purser.context.conversation.conversations import Conversation
@@ -30,19 +30,6 @@ async def summarised(pool: Pool, session: str) -> None:
         key = str(uuid.uuid4())
         stored = Summary(1, span.first_seq, span.last_seq, "earlier", Method.EXTRACTIVE, key, 100, 20, "digest")
         assert await Summaries(pool).store(TENANT, session, "", stored)
-
-
-async def test_the_planner_plans_an_excerpt_once_whatever_the_sizes_of_sessions(dsn: str) -> None:
-    async with await create_pool(dsn, size=1) as pool:
-        conversations = Conversations(pool)
-        for session, count in (("short", 300), ("long", 30_000)):
-            await conversations.append(TENANT, session, [user("Hello.")] * count, origin="o")
-        await pool.execute("analyze messages")
-        for _ in range(20):
-            await conversations.conversation(TENANT, "short", model=MODEL, within=Within(80_000, 2))
-        query = "select custom_plans, generic_plans from pg_prepared_statements where statement like $1"
-        # Postgres tries five plans before it keeps one.
-        assert [tuple(row) for row in await pool.fetch(query, "%as tail%")] == [(5, 15)]
 
 
 def plan(settings: ContextSettings, budget: int, session: Conversation) -> WindowPlan:

@@ -53,7 +53,7 @@ def test_no_statement_names_a_table_of_another_package(file: Path) -> None:
     "statement",
     [
         "select * from holds",
-        "select 1 from tasks t join entries e using (hold_id)",
+        "select 1 from tasks t join journal e using (hold_id)",
         "create trigger t after insert on events for each row execute function f()",
         "insert into outbox (payload) values (1)",
     ],

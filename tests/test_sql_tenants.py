@@ -19,17 +19,18 @@ LOCAL = {
     "audit_result": "one row: what the last audit of all tenants found",
     "balance_sampling": "one row: when a sweep sampled balances last",
     "checkpoint_horizon": "one row: how far the sweep that makes checkpoints has come",
-    "checkpoints": "one chain of digests over the entries of all tenants, in the order of their ids",
+    "checkpoints": "one chain of digests over the journal of all tenants, in the order of its numbers",
 }
 """Tables of the ledger's package that belong to no tenant."""
 SWEEP_INDEXES = {
     "approvals_due": "expiry reads the earliest deadlines",
     "balance_samples_at": "pruning reads the oldest samples",
-    "entries_at": "checkpoints read a range of ids",
+    "journal_at": "checkpoints read a range of numbers",
     "events_in_order": "feeds and retention read events in the order of their positions",
     "events_unnumbered": "the reader of events assigns positions",
     "grants_ending": "expiry reads the grants that have ended",
     "holds_open": "expiry reads the holds whose lease is over",
+    "postings_in_order": "checkpoints read a range of numbers",
     "outbox_due": "the dispatcher claims what is due, and retention what was sent",
 }
 """Indexes that do not begin with the tenant, and what reads them."""
@@ -173,7 +174,7 @@ class Statement:
     """The file, and the name of the statement, function or view."""
     text: str
     rows: tuple[str, ...] = ()
-    """Parameters that are a row of a ledger table, and so have a tenant."""
+    """Parameters that are a row of a ledger table or view, and so have a tenant."""
 
     @property
     def sweeps(self) -> bool:
@@ -210,7 +211,7 @@ def read(file: Path) -> Iterator[Statement]:
     parts = (_MADE if "schema" in file.parts else _NAMED).split(text)
     for name, body in zip(parts[1::2], parts[2::2], strict=True):
         plain = re.sub(r"--[^\n]*|'(?:[^']|'')*'", "", body)
-        rows = re.findall(rf"\b(\w+) (?:{'|'.join(LEDGER)})(?:%rowtype)?[,;)]", plain)
+        rows = re.findall(rf"\b(\w+) (?:{NAMES})(?:%rowtype)?[,;)]", plain)
         for one in re.split(r";|\bloop\b", plain):
             yield Statement(f"{file} {name}", " ".join(one.split()), tuple(rows))
 

@@ -17,7 +17,7 @@ from turns t
 join calls c on c.tenant = $1 and c.task_id = $2 and c.agent_id = t.agent_id and c.turn = t.turn
 left join hold_facts h on h.tenant = c.tenant and h.key = c.key
 left join lateral (
-    select at, tokens from scope_entries where tenant = h.tenant and hold_id = h.hold_id and entry = 'hold' limit 1) e on true;
+    select at, tokens from hold_events where tenant = h.tenant and hold_id = h.hold_id and kind = 'hold') e on true;
 
 -- name: attempts
 select a.hold_id, a.attempt, a.state, a.tokens, a.nano as nano_usd, a.started_at, a.reported_at, a.late,

@@ -13,6 +13,7 @@ SCHEMA = {
         "scopes",
         "windows",
         "tables",
+        "journal",
         "changes",
         "events",
         "limits/warnings",

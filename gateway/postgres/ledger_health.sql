@@ -8,7 +8,7 @@ select hold_id, path, model, attempts, tokens, nano as nano_usd, created_at, exp
 from hold_facts where state = 'held' and tenant = $1 order by created_at limit $2;
 
 -- name: faults
--- Counts holds, not entries: each scope of a path has its own entry.
+-- Counts holds: several attempts of one may be presumed.
 select kind, count(distinct hold_id) as holds from hold_faults where tenant = $1 and at >= $2 group by kind;
 
 -- name: outbox

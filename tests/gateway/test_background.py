@@ -34,6 +34,6 @@ async def test_a_gateway_closes_ranges_of_entries_and_runs_the_audit_that_is_due
         agent = await gateway.client()
         held = await agent.post("/v1/holds", json={"key": "k", "path": ["session:s1"], "tokens": 600})
         assert held.json()["hold_id"]
-        assert await eventually(lambda: gateway.pool.fetchval("select sum(entries) from checkpoints"))
+        assert await eventually(lambda: gateway.pool.fetchval("select sum(events) from checkpoints"))
         audit = "select by || ' ' || differences from audit_result where ended_at is not null"
         assert await eventually(lambda: gateway.pool.fetchval(audit)) == "purser 0"

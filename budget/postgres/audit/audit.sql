@@ -5,7 +5,7 @@ with summed as (
            sum(d_spent_tokens) as spent_tokens, sum(d_held_tokens) as held_tokens, sum(d_granted_tokens) as granted_tokens,
                sum(d_overrun_tokens) as overrun_tokens,
            sum(d_spent_nano) as spent_nano, sum(d_held_nano) as held_nano, sum(d_granted_nano) as granted_nano, sum(d_overrun_nano) as overrun_nano
-    from entries group by 1, 2, 3
+    from moves group by 1, 2, 3
 ), holding as (
     select h.tenant, u.scope_id, u.window_start, sum(h.tokens) as held_tokens, sum(h.nano) as held_nano,
            sum(h.charged_tokens) as spent_tokens, sum(h.charged_nano) as spent_nano
@@ -42,11 +42,11 @@ with ordered as materialized (
            sum(case when e.kind in ('settle', 'overrun', 'presumed') then e.d_spent_nano else 0 end) over w as nano,
            sum(case when e.kind = 'rolled_off' then -e.d_spent_tokens else 0 end) over w as rolled_tokens,
            sum(case when e.kind = 'rolled_off' then -e.d_spent_nano else 0 end) over w as rolled_nano, e.kind = 'rolled_off' as rolls
-    from entries e where rolling_length(e.window_start) is not null
+    from moves e where rolling_length(e.window_start) is not null
     window w as (partition by e.tenant, e.scope_id, e.window_start order by e.seq)
 ), late as materialized (
     select e.tenant, e.scope_id, e.window_start, e.seq, e.d_spent_tokens as tokens, e.d_spent_nano as nano, ledger_first_charge(e) as first
-    from entries e where rolling_length(e.window_start) is not null and e.kind in ('late', 'correction')
+    from moves e where rolling_length(e.window_start) is not null and e.kind in ('late', 'correction')
 ), fronts as (
     select m.*, coalesce(max(m.seq) filter (where m.mark = 0) over w, 0) as front
     from (select o.*, 0 as mark, o.at as posted from ordered o
@@ -72,40 +72,58 @@ cross join lateral (
 where (c.rolled_tokens, c.rolled_nano) <> (x.tokens, x.nano);
 
 -- name: entries_without_balance
-select distinct e.tenant, e.scope_id, e.window_start::text as window_start from entries e
+select distinct e.tenant, e.scope_id, e.window_start::text as window_start from moves e
 left join balances b on b.tenant = e.tenant and b.scope_id = e.scope_id and b.window_start = e.window_start where b.scope_id is null;
 
 -- name: chain
--- Each entry's balance is the previous entry's balance plus its own delta.
-select c.tenant, c.scope_id, c.entry_id, c.seq, c.kind from (
-    select e.*, lag(e.seq, 1, 0::bigint) over w as p_seq,
-           lag(e.spent_tokens, 1, 0::bigint) over w as p_spent, lag(e.held_tokens, 1, 0::bigint) over w as p_held,
-           lag(e.granted_tokens, 1, 0::bigint) over w as p_granted, lag(e.overrun_tokens, 1, 0::bigint) over w as p_overrun,
-           lag(e.spent_nano, 1, 0::bigint) over w as p_spent_nano, lag(e.held_nano, 1, 0::bigint) over w as p_held_nano,
-           lag(e.granted_nano, 1, 0::bigint) over w as p_granted_nano, lag(e.overrun_nano, 1, 0::bigint) over w as p_overrun_nano
-    from entries e window w as (partition by e.tenant, e.scope_id, e.window_start order by e.seq)
-) c
-where c.seq <> c.p_seq + 1
-   or c.spent_tokens <> c.p_spent + c.d_spent_tokens or c.held_tokens <> c.p_held + c.d_held_tokens
-   or c.granted_tokens <> c.p_granted + c.d_granted_tokens or c.overrun_tokens <> c.p_overrun + c.d_overrun_tokens
-   or c.spent_nano <> c.p_spent_nano + c.d_spent_nano or c.held_nano <> c.p_held_nano + c.d_held_nano
-   or c.granted_nano <> c.p_granted_nano + c.d_granted_nano or c.overrun_nano <> c.p_overrun_nano + c.d_overrun_nano;
+-- The entries of a balance are numbered without gaps in the order of their events, each belongs to a posting, and the balance
+-- after a posting is what its entries and all before them moved.
+with moved as materialized (
+    select m.tenant, m.scope_id, m.window_start, m.seq, m.number, m.entry_id, m.kind, m.at,
+           row_number() over w as place, lag(m.number, 1, 0::bigint) over w as p_number,
+           sum(m.d_spent_tokens) over w as spent_tokens, sum(m.d_held_tokens) over w as held_tokens,
+           sum(m.d_granted_tokens) over w as granted_tokens, sum(m.d_overrun_tokens) over w as overrun_tokens,
+           sum(m.d_spent_nano) over w as spent_nano, sum(m.d_held_nano) over w as held_nano,
+           sum(m.d_granted_nano) over w as granted_nano, sum(m.d_overrun_nano) over w as overrun_nano
+    from moves m window w as (partition by m.tenant, m.scope_id, m.window_start order by m.seq, m.number)
+)
+select m.tenant, m.scope_id, m.entry_id, m.seq, m.kind
+from moved m
+left join lateral ledger_posting(m.tenant, m.scope_id, m.window_start, m.seq) p on true
+where m.seq <> m.place or m.number <= m.p_number
+   or (m.seq >= p.first_seq and m.number between p.first_number and p.last_number and m.at = p.at
+       and p.late = (m.kind in ('late', 'correction'))) is not true
+   or (m.seq = p.last_seq
+       and (p.spent_tokens, p.held_tokens, p.granted_tokens, p.overrun_tokens, p.spent_nano, p.held_nano, p.granted_nano, p.overrun_nano)
+        <> (m.spent_tokens, m.held_tokens, m.granted_tokens, m.overrun_tokens, m.spent_nano, m.held_nano, m.granted_nano, m.overrun_nano))
+union all
+select p.tenant, p.scope_id, null, p.last_seq, null
+from (select t.*, lag(t.last_seq, 1, 0::bigint) over (partition by t.tenant, t.scope_id, t.window_start order by t.last_seq) as p_last
+      from postings t) p
+left join moved m on m.tenant = p.tenant and m.scope_id = p.scope_id and m.window_start = p.window_start and m.seq = p.last_seq
+where p.first_seq <> p.p_last + 1 or m.seq is null;
 
 -- name: overspend
 -- Invariant 1: what the gate admits in hard or approval mode fits at that moment; later excess has a kind that states
 -- the cause.
-select e.tenant, e.scope_id, e.entry_id, e.kind, e.mode from entries e
-where e.mode <> 'soft'
-  and (((e.spent_tokens + e.held_tokens > e.limit_tokens + e.granted_tokens) is true and e.d_spent_tokens + e.d_held_tokens > 0)
-    or ((e.spent_nano + e.held_nano > e.limit_nano + e.granted_nano) is true and e.d_spent_nano + e.d_held_nano > 0))
-  and e.kind not in ('overrun', 'presumed', 'late', 'correction', 'rolled_off');
+with moved as materialized (
+    select m.*, sum(m.d_spent_tokens + m.d_held_tokens) over w as tokens, sum(m.d_granted_tokens) over w as granted_tokens,
+           sum(m.d_spent_nano + m.d_held_nano) over w as nano, sum(m.d_granted_nano) over w as granted_nano
+    from moves m window w as (partition by m.tenant, m.scope_id, m.window_start order by m.seq)
+)
+select m.tenant, m.scope_id, m.entry_id, m.kind, a.mode
+from moved m
+cross join lateral ledger_posting(m.tenant, m.scope_id, m.window_start, m.seq) p
+cross join lateral ledger_limits(m.gate_tokens, m.gate_nano, m.gate_mode, p) a
+where m.kind not in ('overrun', 'presumed', 'late', 'correction', 'rolled_off')
+  and (m.d_spent_tokens + m.d_held_tokens > 0 or m.d_spent_nano + m.d_held_nano > 0) and a.mode <> 'soft'
+  and (((m.tokens > a.limit_tokens + m.granted_tokens) is true and m.d_spent_tokens + m.d_held_tokens > 0)
+    or ((m.nano > a.limit_nano + m.granted_nano) is true and m.d_spent_nano + m.d_held_nano > 0));
 
 -- name: paths
--- A hold changes all scopes of its path by the same amounts, or none.
-select h.tenant, h.hold_id, e.kind, e.attempt from holds h join entries e on e.tenant = h.tenant and e.hold_id = h.hold_id
-group by h.tenant, h.hold_id, e.kind, e.attempt, e.at, e.d_spent_tokens, e.d_held_tokens, e.d_overrun_tokens, e.d_spent_nano, e.d_held_nano,
-    e.d_overrun_nano, h.scope_ids
-having count(*) % cardinality(h.scope_ids) <> 0 or count(distinct e.scope_id) <> cardinality(h.scope_ids);
+-- An event of a hold changes all scopes of its path, each once.
+select h.tenant, h.hold_id, e.kind, e.attempt from holds h join journal e on e.tenant = h.tenant and e.hold_id = h.hold_id
+where (e.scope_ids, e.window_starts) is distinct from (h.scope_ids, h.window_starts) or cardinality(e.seqs) <> cardinality(e.scope_ids);
 
 -- name: charges
 -- The entries of a hold on each scope add up to what it holds and was charged, and no entry belongs to a missing hold.
@@ -113,7 +131,7 @@ with moved as (
     select tenant, hold_id, scope_id, window_start, sum(d_held_tokens) as tokens, sum(d_held_nano) as nano,
            sum(d_spent_tokens) as charged_tokens, sum(d_spent_nano) as charged_nano, sum(d_overrun_tokens) as overrun_tokens,
                sum(d_overrun_nano) as overrun_nano
-    from entries where kind not in ('grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed', 'rolled_off') group by 1, 2, 3, 4
+    from moves where kind not in ('grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed', 'rolled_off') group by 1, 2, 3, 4
 ), expected as (
     select h.tenant, h.hold_id, u.scope_id, u.window_start, h.tokens, h.nano, h.charged_tokens, h.charged_nano, a.overrun_tokens, a.overrun_nano
     from holds h cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, window_start)
@@ -134,23 +152,24 @@ left join lateral (select coalesce(sum(a.tokens), 0) as tokens, coalesce(sum(a.n
            from attempts a where a.tenant = h.tenant and a.hold_id = h.hold_id) c on true
 left join lateral (select count(*) filter (where e.kind = 'release') as released, count(*) filter (where e.kind = 'expire') as expired,
                           count(*) filter (where e.kind = 'hold') as held
-           from entries e where e.tenant = h.tenant and e.hold_id = h.hold_id) n on true
+           from journal e where e.tenant = h.tenant and e.hold_id = h.hold_id) n on true
 where c.tokens <> h.charged_tokens or c.nano <> h.charged_nano or c.started <> h.attempts
    or c.silent > case when h.state = 'held' then 1 else 0 end
    or (h.views is not null and (
-          n.held <> cardinality(h.scope_ids)
-       or n.released <> case when h.state = 'released' then cardinality(h.scope_ids) else 0 end
-       or n.expired <> case when h.state = 'expired' then cardinality(h.scope_ids) else 0 end))
+          n.held <> 1
+       or n.released <> case when h.state = 'released' then 1 else 0 end
+       or n.expired <> case when h.state = 'expired' then 1 else 0 end))
    or (h.views is null and (n.held + n.released + n.expired > 0 or h.state in ('held', 'settled', 'expired')))
    or (h.state in ('settled', 'released', 'expired')) <> (h.ended_at is not null);
 
 -- name: grants
 -- Every grant has an entry for its beginning and its end, and an approved request granted the sum of its grants.
 select g.tenant, 'grant ' || g.grant_id as found from grants g
-left join lateral (select count(*) filter (where e.kind = 'grant') as made, count(*) filter (where e.kind = 'grant_ended') as ended
-                   from entries e where e.tenant = g.tenant and e.scope_id = g.scope_id and e.ref = g.grant_id::text
-                     and e.kind in ('grant', 'grant_ended')) n on true
-where n.made <> 1 or n.ended <> case when g.ended_at is null then 0 else 1 end
+left join (select e.tenant, e.scope_ids, e.ref, count(*) filter (where e.kind = 'grant') as made,
+                  count(*) filter (where e.kind = 'grant_ended') as ended
+           from journal e where e.kind in ('grant', 'grant_ended') group by 1, 2, 3) n
+    on n.tenant = g.tenant and n.scope_ids = array[g.scope_id] and n.ref = g.grant_id::text
+where n.made is distinct from 1 or n.ended <> case when g.ended_at is null then 0 else 1 end
 union all
 select a.tenant, 'approval ' || a.approval_id from approvals a
 left join lateral (select coalesce(sum(g.tokens), 0) as tokens, coalesce(sum(g.nano), 0) as nano
@@ -158,23 +177,27 @@ left join lateral (select coalesce(sum(g.tokens), 0) as tokens, coalesce(sum(g.n
 where case when a.task = '' then a.granted_tokens else 0 end <> g.tokens or case when a.task = '' then a.granted_nano else 0 end <> g.nano;
 
 -- name: limits
--- A balance has the limits and the mode of its last entry, an entry without a gate those of the previous entry, and the
+-- A balance has the limits and the mode of its last posting, a posting without a gate those of the previous posting, and the
 -- entry of a hold those that the gate applied.
 select b.tenant, 'balance' as row, b.scope_id, b.window_start::text as window_start, b.seq, b.limit_tokens, b.limit_nano, b.mode
-from balances b left join entries e on e.tenant = b.tenant and e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq = b.seq
-where (b.limit_tokens, b.limit_nano, b.mode) is distinct from (e.limit_tokens, e.limit_nano, coalesce(e.mode, 'soft'))
+from balances b
+left join postings p on p.tenant = b.tenant and p.scope_id = b.scope_id and p.window_start = b.window_start and p.last_seq = b.seq
+where (b.limit_tokens, b.limit_nano, b.mode) is distinct from (p.limit_tokens, p.limit_nano, coalesce(p.mode, 'soft'))
 union all
-select c.tenant, 'entry ' || c.entry_id, c.scope_id, c.window_start::text, c.seq, c.limit_tokens, c.limit_nano, c.mode from (
-    select e.*, lag(e.limit_tokens) over w as p_tokens, lag(e.limit_nano) over w as p_nano, lag(e.mode, 1, 'soft') over w as p_mode
-    from entries e window w as (partition by e.tenant, e.scope_id, e.window_start order by e.seq)
-) c
-where c.kind not in ('hold', 'top_up', 'limit_raised', 'limit_lowered', 'mode_changed')
-  and (c.limit_tokens, c.limit_nano, c.mode) is distinct from (c.p_tokens, c.p_nano, c.p_mode)
+select p.tenant, 'posting ' || p.last_number, p.scope_id, p.window_start::text, p.last_seq, p.limit_tokens, p.limit_nano, p.mode from (
+    select t.*, lag(t.limit_tokens) over w as p_tokens, lag(t.limit_nano) over w as p_nano, lag(t.mode, 1, 'soft') over w as p_mode
+    from postings t window w as (partition by t.tenant, t.scope_id, t.window_start order by t.last_seq)
+) p
+where (p.limit_tokens, p.limit_nano, p.mode) is distinct from (p.p_tokens, p.p_nano, p.p_mode)
+  and not exists (select from journal e where e.tenant = p.tenant and e.number = p.last_number
+                    and e.kind in ('hold', 'top_up', 'limit_raised', 'limit_lowered', 'mode_changed'))
 union all
-select e.tenant, 'entry ' || e.entry_id, e.scope_id, e.window_start::text, e.seq, e.limit_tokens, e.limit_nano, e.mode
-from entries e join holds h on h.tenant = e.tenant and h.hold_id = e.hold_id and e.kind = 'hold'
+select e.tenant, 'entry ' || e.entry_id, e.scope_id, e.window_start::text, e.seq, a.limit_tokens, a.limit_nano, a.mode
+from moves e join holds h on h.tenant = e.tenant and h.hold_id = e.hold_id and e.kind = 'hold'
+cross join lateral ledger_posting(e.tenant, e.scope_id, e.window_start, e.seq) p
+cross join lateral ledger_limits(e.gate_tokens, e.gate_nano, e.gate_mode, p) a
 cross join lateral (select h.views -> (array_position(h.scope_ids, e.scope_id) - 1) as v) x
-where (e.limit_tokens, e.limit_nano, e.mode)
+where (a.limit_tokens, a.limit_nano, a.mode)
       is distinct from ((x.v -> 'limit' ->> 0)::bigint, (x.v -> 'limit' ->> 1)::bigint, x.v ->> 'mode');
 
 -- name: attempts
@@ -183,7 +206,7 @@ select a.tenant, a.hold_id, a.attempt, a.state, a.tokens
 from attempts a
 left join lateral (select count(*) filter (where e.kind = 'settle') as settled, count(*) filter (where e.kind = 'late') as late,
                           count(*) filter (where e.kind = 'presumed') as presumed
-                   from entries e where e.tenant = a.tenant and e.hold_id = a.hold_id and e.attempt = a.attempt) n on true
+                   from journal e where e.tenant = a.tenant and e.hold_id = a.hold_id and e.attempt = a.attempt) n on true
 where a.state <> case when n.settled + n.late > 0 then 'reported' when n.presumed > 0 then 'presumed' else 'started' end
    or (a.state = 'reported') <> (a.digest is not null) or (a.state = 'reported') <> (a.usage is not null)
    or (a.state = 'reported') <> (a.reported_at is not null) or a.late <> (n.late > 0)
@@ -223,16 +246,16 @@ left join templated_policies f on f.tenant = s.tenant and f.scope_id = s.scope_i
 where (m.sources, given.fields) is distinct from (f.sources, to_jsonb(f) - array['tenant', 'scope_id', 'sources']);
 
 -- name: checkpoints
--- Entries of closed ranges match their digests, and the ranges are contiguous.
-select c.checkpoint_id, c.first_entry, c.last_entry, c.entries, found.entries as entries_now
-from (select k.*, lag(k.last_entry, 1, 0::bigint) over w as p_last, lag(k.digest, 1, ''::bytea) over w as p_digest
+-- Closed ranges of the journal match their digests, and the ranges are contiguous.
+select c.checkpoint_id, c.first_number, c.last_number, c.events, found.events as events_now
+from (select k.*, lag(k.last_number, 1, 0::bigint) over w as p_last, lag(k.digest, 1, ''::bytea) over w as p_digest
       from checkpoints k window w as (order by k.checkpoint_id)) c
-cross join lateral (select count(*) as entries from entries e where e.entry_id between c.first_entry and c.last_entry) found
-where found.entries <> c.entries or c.first_entry <> c.p_last + 1 or c.previous <> c.p_digest
-   or c.digest <> ledger_digest(c.first_entry, c.last_entry, c.previous);
+cross join lateral (select count(*) as events from journal e where 0 + e.number between c.first_number and c.last_number) found
+where found.events <> c.events or c.first_number <> c.p_last + 1 or c.previous <> c.p_digest
+   or c.digest <> ledger_digest(c.first_number, c.last_number, c.previous);
 
 -- name: counts
 select (select count(*) from scopes) as scopes, (select count(*) from balances) as balances, (select count(*) from holds) as holds,
-       (select count(*) from attempts) as attempts, (select count(*) from entries) as entries, (select count(*) from grants) as grants,
+       (select count(*) from attempts) as attempts, (select count(*) from moves) as entries, (select count(*) from grants) as grants,
        (select count(*) from policies) as policies,
        (select count(*) from policy_templates) as templates, (select count(*) from checkpoints) as checkpoints;

@@ -84,8 +84,8 @@ select s.kind, c.outcome, sum(c.calls)::bigint as calls
 from shadow_counts c join scopes s on s.tenant = c.tenant and s.scope_id = c.scope_id group by 1, 2;
 
 -- name: faults
--- Expired holds, presumed attempts and late reports: the ledger has one entry of each per scope.
-select kind, count(distinct (tenant, hold_id, attempt)) as count from entries where kind in ('presumed', 'late', 'expire') group by kind;
+-- Expired holds, presumed attempts and late reports.
+select kind, count(*) as count from journal where kind in ('presumed', 'late', 'expire') group by kind;
 
 -- name: waiting
 -- Asks that wait for open holds. $1 time without asking after which a waiter does not count, $2 now.
@@ -117,12 +117,12 @@ select differences, seconds, extract(epoch from coalesce($1, clock_timestamp()) 
 from audit_result where ended_at is not null;
 
 -- name: drift
--- Balances that differ from their last entry.
+-- Balances that differ from their last posting.
 select count(*) from balances b
-left join entries e on e.tenant = b.tenant and e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq = b.seq
+left join postings p on p.tenant = b.tenant and p.scope_id = b.scope_id and p.window_start = b.window_start and p.last_seq = b.seq
 where (b.spent_tokens, b.held_tokens, b.granted_tokens, b.overrun_tokens, b.spent_nano, b.held_nano, b.granted_nano, b.overrun_nano)
-      is distinct from (coalesce(e.spent_tokens, 0), coalesce(e.held_tokens, 0), coalesce(e.granted_tokens, 0), coalesce(e.overrun_tokens, 0),
-                        coalesce(e.spent_nano, 0), coalesce(e.held_nano, 0), coalesce(e.granted_nano, 0), coalesce(e.overrun_nano, 0))
-   or (e.seq is null and b.seq > 0)
-   or exists (select 1 from entries x
-              where x.tenant = b.tenant and x.scope_id = b.scope_id and x.window_start = b.window_start and x.seq = b.seq + 1);
+      is distinct from (coalesce(p.spent_tokens, 0), coalesce(p.held_tokens, 0), coalesce(p.granted_tokens, 0), coalesce(p.overrun_tokens, 0),
+                        coalesce(p.spent_nano, 0), coalesce(p.held_nano, 0), coalesce(p.granted_nano, 0), coalesce(p.overrun_nano, 0))
+   or (p.last_seq is null and b.seq > 0)
+   or exists (select 1 from postings x
+              where x.tenant = b.tenant and x.scope_id = b.scope_id and x.window_start = b.window_start and x.last_seq > b.seq);

@@ -79,7 +79,7 @@ class Replays:
         return replay
 
     async def _pages(self, tenant: str, since: datetime) -> AsyncIterator[tuple[int, list[Recorded]]]:
-        """Yields the first entry and a page; no connection is in use between two pages."""
+        """Yields the number of the first event and a page; no connection is in use between two pages."""
         async with connected(self._pool, None) as own:
             first, last = await own.fetchval(_SQL["first"], tenant, since), await own.fetchval(_SQL["last"], tenant)
         after = None if first is None else first - 1
@@ -88,7 +88,7 @@ class Replays:
                 rows = await own.fetch(_SQL["page"], tenant, after, last, PAGE)
             if page := [_recorded(row) for row in rows if row["counts"]]:
                 yield first, page
-            after = rows[-1]["entry_id"] if len(rows) == PAGE else None
+            after = rows[-1]["number"] if len(rows) == PAGE else None
 
 
 async def _learn(

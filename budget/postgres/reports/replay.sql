@@ -1,33 +1,32 @@
 -- The ledger's history in its order, for replays.
 
 -- name: first
--- The entry with which a replay begins; null: there is none. $1 tenant, $2 since.
-select min(entry_id) from entries where tenant = $1 and at >= $2;
+-- The event with which a replay begins; null: there is none. $1 tenant, $2 since.
+select min(number) from journal where tenant = $1 and at >= $2;
 
 -- name: page
--- Entries in their order. Those of holds count on the first scope of their path alone, where they stand for all scopes;
--- others count if they are grants; what rolled over is decided anew. A hold comes with what its attempts reported.
--- $1 tenant, $2 after this entry, $3 up to this one, $4 page size.
+-- Events in their order. Those of holds count; others count if they are grants; what rolled over is decided anew. A hold
+-- comes with what its attempts reported. $1 tenant, $2 after this event, $3 up to this one, $4 page size.
 with page as materialized (
-    select * from entries where tenant = $1 and entry_id > $2 and entry_id <= $3 order by entry_id limit $4
+    select * from journal where tenant = $1 and number > $2 and number <= $3 order by number limit $4
 )
-select e.entry_id, e.kind, e.at, e.hold_id, coalesce(h.path, array[s.kind || ':' || s.id]) as path, coalesce(h.labels, '{}') as labels,
+select e.number, e.kind, e.at, e.hold_id, coalesce(h.path, array[s.kind || ':' || s.id]) as path, coalesce(h.labels, '{}') as labels,
        coalesce(h.task, '') as task, e.d_spent_tokens, e.d_spent_nano, e.d_held_tokens, e.d_held_nano, e.d_granted_tokens, e.d_granted_nano,
        coalesce(h.created_at, e.at) as asked_at,
        not (e.kind = 'hold' and exists (select from attempts a where a.tenant = $1 and a.hold_id = e.hold_id and a.usage ? 'unpriced')) as priced,
        h.model, r.usages, r.charged_nano,
-       coalesce(e.scope_id = h.scope_ids[1], e.kind in ('grant', 'grant_ended') and g.rolled_over is not true) as counts
+       h.hold_id is not null or (e.kind in ('grant', 'grant_ended') and g.rolled_over is not true) as counts
 from page e
 left join grants g on g.tenant = $1 and g.grant_id = case when e.kind = 'grant' then e.ref::bigint end
-join scopes s on s.tenant = $1 and s.scope_id = e.scope_id
+join scopes s on s.tenant = $1 and s.scope_id = e.scope_ids[1]
 left join holds h on h.tenant = $1 and h.hold_id = e.hold_id and h.hold_id = any (array(select p.hold_id from page p))
 left join lateral (
     select jsonb_agg(a.usage) as usages, sum(a.nano)::bigint as charged_nano from attempts a
-    where e.kind = 'hold' and e.scope_id = h.scope_ids[1] and a.tenant = $1 and a.hold_id = e.hold_id and a.state = 'reported') r on true
-order by e.entry_id;
+    where e.kind = 'hold' and a.tenant = $1 and a.hold_id = e.hold_id and a.state = 'reported') r on true
+order by e.number;
 
 -- name: last
-select max(entry_id) from entries where tenant = $1;
+select max(number) from journal where tenant = $1;
 
 -- name: learn
 -- What the proposed templates give each scope, and what tasks requested for it. $1 tenant, $2 scopes, $3 templates by
@@ -41,22 +40,22 @@ left join lateral (
     where p.tenant = $1 and p.scope_id = s.scope_id and p.task <> '') r on true;
 
 -- name: last_used
--- When scopes $2 were last asked for before times $3 and before entry $4. Further limits are asked for with their scope.
+-- When scopes $2 were last asked for before times $3 and before event $4. Further limits are asked for with their scope.
 select n.ord, max(e.at) as at
 from unnest($2::text[], $3::timestamptz[]) with ordinality n (name, start, ord)
 join scopes s on s.tenant = $1 and s.kind = kind_of(n.name) and s.id = split_part(id_of(n.name), '@', 1)
-join entries e on e.tenant = $1 and e.scope_id = s.scope_id and e.entry_id < $4 and e.kind = 'hold' and e.at < n.start
+join balance_moves e on e.tenant = $1 and e.scope_id = s.scope_id and e.number < $4 and e.kind = 'hold' and e.at < n.start
 group by n.ord;
 
 -- name: begin
--- Figures of balances before entry $5: of scopes $2 in windows from $3 to $6 (null: open), those of length $4 in sixtieths
+-- Figures of balances before event $5: of scopes $2 in windows from $3 to $6 (null: open), those of length $4 in sixtieths
 -- of it. A charge counts in the window of its hold. A further limit has the charges of its scope, and grants of its own.
 select n.ord, max(e.at) as at, sum(e.d_spent_tokens)::bigint as spent_tokens, sum(e.d_spent_nano)::bigint as spent_nano,
        sum(e.d_held_tokens)::bigint as held_tokens, sum(e.d_held_nano)::bigint as held_nano,
        sum(e.d_granted_tokens)::bigint as granted_tokens, sum(e.d_granted_nano)::bigint as granted_nano
 from unnest($2::text[], $3::timestamptz[], $4::interval[], $6::timestamptz[]) with ordinality n (name, start, length, until, ord)
 join scopes s on s.tenant = $1 and s.kind = kind_of(n.name) and s.id in (id_of(n.name), split_part(id_of(n.name), '@', 1))
-join entries e on e.tenant = $1 and e.scope_id = s.scope_id and e.entry_id < $5 and e.kind <> 'rolled_off'
+join balance_moves e on e.tenant = $1 and e.scope_id = s.scope_id and e.number < $5 and e.kind <> 'rolled_off'
 left join holds h on h.tenant = $1 and h.hold_id = e.hold_id
 left join grants g on g.tenant = $1 and g.grant_id = case when e.kind = 'grant' then e.ref::bigint end
 where s.id = case when e.kind in ('grant', 'grant_ended') then id_of(n.name) else split_part(id_of(n.name), '@', 1) end

@@ -9,8 +9,8 @@ select $1, f.scope_id, case when strpos(f.id, '@') > 0 then base.scope_id
 from (select s.scope_id, s.kind, s.id from scopes s left join scope_parents p on p.tenant = s.tenant and p.scope_id = s.scope_id
       where s.tenant = $1 and p.scope_id is null order by s.scope_id desc limit $2) f
 left join lateral (
-    select e.hold_id from entries e where e.tenant = $1 and e.scope_id = f.scope_id and e.hold_id is not null
-    order by e.window_start desc, e.seq desc limit 1) e on true
+    select m.hold_id from balance_moves m where m.tenant = $1 and m.scope_id = f.scope_id and m.hold_id is not null
+    order by m.window_start desc, m.last_seq desc, m.seq desc limit 1) e on true
 left join holds h on h.tenant = $1 and h.hold_id = e.hold_id
 -- One look into the index for each agent: as a plain join, without statistics, this compares every scope with every task.
 left join lateral (
@@ -64,10 +64,12 @@ where s.tenant = $1 and template_matches($2, s.kind, s.id) order by s.scope_id d
 
 -- name: history
 -- About $4 balances of a scope in its latest window, evenly spread over its entries, oldest first, including the last.
-select e.at, e.spent_tokens, e.spent_nano, e.held_tokens, e.held_nano, e.granted_tokens, e.granted_nano, e.limit_tokens,
-       e.limit_nano
+select distinct p.last_seq, p.at, p.spent_tokens, p.spent_nano, p.held_tokens, p.held_nano, p.granted_tokens, p.granted_nano,
+       p.limit_tokens, p.limit_nano
 from (select b.scope_id, b.window_start, b.seq from scopes s join balances b on b.tenant = s.tenant and b.scope_id = s.scope_id
       where s.tenant = $1 and s.kind = $2 and s.id = $3 order by b.window_start desc limit 1) b
 cross join lateral (select generate_series(b.seq, 1, -greatest(1, b.seq / $4)) as seq) n
-join entries e on e.tenant = $1 and e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq = n.seq
-order by e.seq;
+cross join lateral (
+    select t.* from postings t where t.tenant = $1 and t.scope_id = b.scope_id and t.window_start = b.window_start and t.last_seq >= n.seq
+    order by t.last_seq limit 1) p
+order by p.last_seq;

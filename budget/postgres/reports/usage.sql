@@ -11,14 +11,13 @@ with within as (
     select array_agg(s.scope_id) as ids from unnest($7::text[]) w (name)
     join scopes s on s.tenant = $1 and s.kind = kind_of(w.name) and s.id = id_of(w.name)
 ), moved as (
-    select s.id, e.scope_id, e.kind, e.hold_id, e.attempt, e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
-    from scopes s join entries e on e.tenant = s.tenant and e.scope_id = s.scope_id
-    where s.tenant = $1 and s.kind = $2 and not is_label(s.kind) and strpos(s.id, '@') = 0 and e.at >= $3 and e.at < $4
+    select s.id, e.kind, e.hold_id, e.attempt, e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
+    from moves e join scopes s on s.tenant = e.tenant and s.scope_id = e.scope_id
+    where e.tenant = $1 and s.kind = $2 and not is_label(s.kind) and strpos(s.id, '@') = 0 and e.at >= $3 and e.at < $4
     union all
-    -- Each hold once, or once for each of its tags, by the first scope of its path. A call without a model, tool or tag
-    -- has the id ''.
-    select l.id, e.scope_id, e.kind, e.hold_id, e.attempt, e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
-    from entries e join holds h on h.tenant = e.tenant and h.hold_id = e.hold_id and h.scope_ids[1] = e.scope_id
+    -- Each event once, or once for each tag of its hold. A call without a model, tool or tag has the id ''.
+    select l.id, e.kind, e.hold_id, e.attempt, e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
+    from journal e join holds h on h.tenant = e.tenant and h.hold_id = e.hold_id
     cross join lateral (
         select coalesce(h.model, '') as id where $2 = 'model'
         union all select to_char(e.at at time zone $8, 'YYYY-MM-DD') where $2 = 'day'
@@ -42,8 +41,8 @@ from moved m
 left join attempts a on m.kind in ('settle', 'late') and a.tenant = $1 and a.hold_id = m.hold_id and a.attempt = m.attempt
 left join lateral (
     select true as was where m.kind = 'late' and exists (
-        select from entries x
-        where x.tenant = $1 and x.hold_id = m.hold_id and x.attempt = m.attempt and x.scope_id = m.scope_id and x.kind = 'presumed')) p on true
+        select from journal x
+        where x.tenant = $1 and x.hold_id = m.hold_id and x.attempt = m.attempt and x.kind = 'presumed')) p on true
 where m.kind in ('settle', 'overrun', 'presumed', 'late', 'correction') and ($5::text is null or m.id collate "C" > $5)
   and ($7::text[] is null or exists (
         select from holds h, within w

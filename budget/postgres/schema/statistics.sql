@@ -8,7 +8,7 @@ declare
 begin
     foreach one in array array[
         'scopes', 'scope_parents', 'policies', 'policy_templates', 'templated_policies',
-        'balances', 'holds', 'attempts', 'entries', 'grants', 'waiters', 'approvals',
+        'balances', 'holds', 'attempts', 'journal', 'postings', 'grants', 'waiters', 'approvals',
         'approval_waiters', 'decisions', 'outbox', 'balance_samples', 'events', 'forgotten_events', 'changes',
         'shadow_counts']
     loop

@@ -1,4 +1,4 @@
--- The ledger: scopes, policies, balances, holds, attempts, grants, append-only entries, approvals and the outbox.
+-- The ledger: scopes, policies, balances, holds, attempts, grants, approvals and the outbox; its journal is in journal.sql.
 -- Balances are a cache, recomputable from the entries. Lock order everywhere: new scopes by kind and id, hold row, then
 -- balances by (scope_id, window_start).
 -- Every table begins with its tenant, as does every key and foreign key: Postgres may be distributed by tenant, and rows
@@ -155,58 +155,6 @@ create table attempts (
     reported_at   timestamptz,
     primary key (tenant, hold_id, attempt)
 );
-
-create table entries (
-    tenant         text not null,
-    entry_id       bigint generated always as identity,
-    at             timestamptz not null,
-    scope_id       bigint not null,
-    window_start   timestamptz not null,
-    seq            bigint not null,
-    kind           text not null check (kind in ('hold', 'top_up', 'settle', 'overrun', 'presumed', 'late', 'correction', 'release',
-                   'expire', 'grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed', 'rolled_off')),
-    hold_id        bigint,
-    attempt        integer,
-    ref            text,                              -- grant, decision or actor that caused the entry
-    d_spent_tokens bigint not null default 0,
-    d_held_tokens  bigint not null default 0,
-    d_granted_tokens bigint not null default 0,
-    d_overrun_tokens bigint not null default 0,
-    d_spent_nano   bigint not null default 0,
-    d_held_nano    bigint not null default 0,
-    d_granted_nano bigint not null default 0,
-    d_overrun_nano bigint not null default 0,
-    spent_tokens   bigint not null,                   -- balance after
-    held_tokens    bigint not null,
-    granted_tokens bigint not null,
-    overrun_tokens bigint not null,
-    spent_nano     bigint not null,
-    held_nano      bigint not null,
-    granted_nano   bigint not null,
-    overrun_nano   bigint not null,
-    limit_tokens   bigint,
-    limit_nano     bigint,
-    mode           text not null,
-    primary key (tenant, entry_id),
-    unique (tenant, scope_id, window_start, seq)
-);
-create index entries_hold on entries (tenant, hold_id) where hold_id is not null;
--- Entries are in the order of time and of their ids, so a BRIN index finds a range of days, or of ids of all tenants,
--- and costs a call almost nothing.
-create index entries_at on entries using brin (at, entry_id) with (pages_per_range = 32, autosummarize = on);
--- For metrics, which must not read the whole table.
-create index entries_of_trouble on entries (tenant, kind, hold_id, attempt) where kind in ('presumed', 'late', 'expire');
-
--- Late reports, which fall out of a rolling window with the charge that they replace.
-create index entries_late on entries (tenant, scope_id, window_start, seq) where kind in ('late', 'correction');
-
--- Entries are never changed and never deleted.
-create function entries_are_append_only() returns trigger language plpgsql as $$
-begin
-    raise exception 'entries are append-only: write a correction instead';
-end $$;
-create trigger entries_append_only before update or delete or truncate on entries
-    for each statement execute function entries_are_append_only();
 
 create table grants (
     tenant       text not null,

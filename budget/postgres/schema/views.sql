@@ -5,21 +5,25 @@ select tenant, hold_id, key, task, model, path, path[cardinality(path)] as payer
        charged_tokens, charged_nano, created_at, expires_at, ended_at
 from holds;
 
--- Entries of holds on each scope: `tokens` held or freed, and the tokens held after the entry.
+-- Entries on each scope: `tokens` held or freed, and the tokens held after the entry.
 create view scope_entries as
-select e.tenant, s.kind, s.id, e.kind as entry, e.hold_id, e.at, e.d_held_tokens as tokens, e.held_tokens as held_after
-from scopes s join entries e on e.tenant = s.tenant and e.scope_id = s.scope_id;
+select e.tenant, s.kind, s.id, e.kind as entry, e.hold_id, e.at, e.d_held_tokens as tokens,
+       (select a.held_tokens from ledger_posting(e.tenant, e.scope_id, e.window_start, e.seq) p cross join lateral ledger_after(p, e.number) a)
+           as held_after
+from scopes s join balance_moves e on e.tenant = s.tenant and e.scope_id = s.scope_id;
+
+-- Events of holds: `tokens` held or freed on each scope of the path.
+create view hold_events as
+select tenant, kind, hold_id, at, d_held_tokens as tokens from journal where hold_id is not null;
 
 create view attempt_facts as
 select h.tenant, h.key, a.hold_id, a.attempt, a.state, a.tokens, a.nano, a.overrun_tokens, a.overrun_nano, a.late, a.usage,
        a.started_at, a.reported_at
 from attempts a join holds h on h.tenant = a.tenant and h.hold_id = a.hold_id;
 
--- Presumed attempts, late reports and expired holds: an entry for each scope of the path.
+-- Presumed attempts, late reports and expired holds.
 create view hold_faults as
-select e.tenant, e.kind, e.hold_id, e.at
-from entries e
-where e.kind in ('presumed', 'late', 'expire');
+select tenant, kind, hold_id, at from journal where kind in ('presumed', 'late', 'expire');
 
 -- What each scope has spent, by window; in a rolling window with what has fallen out of it.
 create view scope_spending as

@@ -81,52 +81,63 @@ $$;
 
 -- Posts events on locked balances: for each event, in order, an entry on every scope of its group. The scopes of all groups
 -- are flattened (`f_…`). p_limits, p_nanos and p_modes are those that the gate applied to each of them; null leaves those
--- of the balances.
+-- of the balances. Groups of different tasks may have different limits on one balance, so these stay with their events.
 create function ledger_post_many(p_tenant text, p_kinds text[], p_holds bigint[], p_attempts integer[], p_groups bigint[],
                                  p_spent bigint[], p_spent_nano bigint[], p_held bigint[], p_held_nano bigint[],
                                  p_overrun bigint[], p_overrun_nano bigint[], f_grp bigint[], f_scope bigint[], f_start timestamptz[],
                                  p_limits bigint[], p_nanos bigint[], p_modes text[], p_now timestamptz)
 returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+    -- In the order of the events, and taken under the locks.
+    v_numbers bigint[] := array(select nextval('journal_number_seq') from generate_series(1, cardinality(p_kinds)));
+    v_differ boolean := p_modes is not null and f_grp[1] <> f_grp[cardinality(f_grp)] and exists (
+        select from unnest(f_scope, f_start, p_limits, p_nanos, p_modes) f (scope_id, start, tokens, nano, mode)
+        group by f.scope_id, f.start having count(distinct row(f.tokens, f.nano, f.mode)) > 1);
 begin
-    with running as materialized (
-        select e.*, f.scope_id, f.start, f.pos, row_number() over w as n,
-               sum(e.spent) over w as sum_spent, sum(e.spent_nano) over w as sum_spent_nano,
-               sum(e.held) over w as sum_held, sum(e.held_nano) over w as sum_held_nano,
-               sum(e.overrun) over w as sum_overrun, sum(e.overrun_nano) over w as sum_overrun_nano
-        from unnest(p_kinds, p_holds, p_attempts, p_groups, p_spent, p_spent_nano, p_held, p_held_nano, p_overrun, p_overrun_nano) with ordinality
-             e (kind, hold_id, attempt, grp, spent, spent_nano, held, held_nano, overrun, overrun_nano, ord)
+    with parts as materialized (
+        select e.*, f.scope_id, f.start, f.pos, row_number() over (partition by f.scope_id, f.start order by e.ord) as n
+        from unnest(p_groups, p_spent, p_spent_nano, p_held, p_held_nano, p_overrun, p_overrun_nano) with ordinality
+             e (grp, spent, spent_nano, held, held_nano, overrun, overrun_nano, ord)
         join unnest(f_grp, f_scope, f_start) with ordinality f (grp, scope_id, start, pos) on f.grp = e.grp
-        window w as (partition by f.scope_id, f.start order by e.ord)
-    ), last as (
-        select distinct on (r.scope_id, r.start) r.* from running r order by r.scope_id, r.start, r.n desc
+    ), totals as (
+        select m.scope_id, m.start, count(*) as n, sum(m.spent) as spent, sum(m.spent_nano) as spent_nano,
+               sum(m.held) as held, sum(m.held_nano) as held_nano, sum(m.overrun) as overrun, sum(m.overrun_nano) as overrun_nano,
+               (array_agg(m.pos order by m.n desc))[1] as pos
+        from parts m group by m.scope_id, m.start
     ), moved as (
         update balances b set
-            spent_tokens = b.spent_tokens + l.sum_spent, spent_nano = b.spent_nano + l.sum_spent_nano,
-            held_tokens = b.held_tokens + l.sum_held, held_nano = b.held_nano + l.sum_held_nano,
-            overrun_tokens = b.overrun_tokens + l.sum_overrun, overrun_nano = b.overrun_nano + l.sum_overrun_nano,
-            limit_tokens = case when p_modes is null then b.limit_tokens else p_limits[l.pos] end,
-            limit_nano = case when p_modes is null then b.limit_nano else p_nanos[l.pos] end,
-            mode = case when p_modes is null then b.mode else p_modes[l.pos] end,
-            seq = b.seq + l.n, updated_at = p_now
-        from last l where b.tenant = p_tenant and b.scope_id = any (f_scope) and b.scope_id = l.scope_id and b.window_start = l.start
-        returning b.scope_id, b.window_start, b.seq - l.n as seq, b.granted_tokens, b.granted_nano,
-                  b.spent_tokens - l.sum_spent as spent_tokens, b.spent_nano - l.sum_spent_nano as spent_nano,
-                  b.held_tokens - l.sum_held as held_tokens, b.held_nano - l.sum_held_nano as held_nano,
-                  b.overrun_tokens - l.sum_overrun as overrun_tokens, b.overrun_nano - l.sum_overrun_nano as overrun_nano,
-                  b.limit_tokens, b.limit_nano, b.mode
+            spent_tokens = b.spent_tokens + t.spent, spent_nano = b.spent_nano + t.spent_nano,
+            held_tokens = b.held_tokens + t.held, held_nano = b.held_nano + t.held_nano,
+            overrun_tokens = b.overrun_tokens + t.overrun, overrun_nano = b.overrun_nano + t.overrun_nano,
+            limit_tokens = case when p_modes is null then b.limit_tokens else p_limits[t.pos] end,
+            limit_nano = case when p_modes is null then b.limit_nano else p_nanos[t.pos] end,
+            mode = case when p_modes is null then b.mode else p_modes[t.pos] end,
+            seq = b.seq + t.n, updated_at = p_now
+        from totals t where b.tenant = p_tenant and b.scope_id = any (f_scope) and b.scope_id = t.scope_id and b.window_start = t.start
+        returning b.*, b.seq - t.n as seq_before
+    ), posted as (
+        insert into postings (tenant, scope_id, window_start, first_seq, last_seq, first_number, last_number, at, late,
+                              spent_tokens, held_tokens, granted_tokens, overrun_tokens,
+                              spent_nano, held_nano, granted_nano, overrun_nano, limit_tokens, limit_nano, mode)
+        select b.tenant, b.scope_id, b.window_start, b.seq_before + 1, b.seq, v_numbers[1], v_numbers[cardinality(v_numbers)], p_now, false,
+               b.spent_tokens, b.held_tokens, b.granted_tokens, b.overrun_tokens,
+               b.spent_nano, b.held_nano, b.granted_nano, b.overrun_nano, b.limit_tokens, b.limit_nano, b.mode
+        from moved b
+    ), scopes_of as (
+        select m.ord, array_agg(m.scope_id order by m.pos) as ids, array_agg(m.start order by m.pos) as starts,
+               array_agg(b.seq_before + m.n order by m.pos) as seqs,
+               case when v_differ then array_agg(p_limits[m.pos] order by m.pos) end as limits,
+               case when v_differ then array_agg(p_nanos[m.pos] order by m.pos) end as nanos,
+               case when v_differ then array_agg(p_modes[m.pos] order by m.pos) end as modes
+        from parts m join moved b on b.scope_id = m.scope_id and b.window_start = m.start group by m.ord
     )
-    insert into entries (tenant, at, scope_id, window_start, seq, kind, hold_id, attempt,
+    insert into journal (tenant, number, at, kind, hold_id, attempt, scope_ids, window_starts, seqs,
                          d_spent_tokens, d_held_tokens, d_overrun_tokens, d_spent_nano, d_held_nano, d_overrun_nano,
-                         spent_tokens, held_tokens, granted_tokens, overrun_tokens,
-                         spent_nano, held_nano, granted_nano, overrun_nano, limit_tokens, limit_nano, mode)
-    select p_tenant, p_now, m.scope_id, m.window_start, m.seq + r.n, r.kind, r.hold_id, r.attempt,
-           r.spent, r.held, r.overrun, r.spent_nano, r.held_nano, r.overrun_nano,
-           m.spent_tokens + r.sum_spent, m.held_tokens + r.sum_held, m.granted_tokens, m.overrun_tokens + r.sum_overrun,
-           m.spent_nano + r.sum_spent_nano, m.held_nano + r.sum_held_nano, m.granted_nano, m.overrun_nano + r.sum_overrun_nano,
-           case when p_modes is null then m.limit_tokens else p_limits[r.pos] end,
-           case when p_modes is null then m.limit_nano else p_nanos[r.pos] end,
-           case when p_modes is null then m.mode else p_modes[r.pos] end
-    from running r join moved m on m.scope_id = r.scope_id and m.window_start = r.start;
+                         limits_tokens, limits_nano, modes) overriding system value
+    select p_tenant, v_numbers[s.ord], p_now, p_kinds[s.ord], p_holds[s.ord], p_attempts[s.ord], s.ids, s.starts, s.seqs,
+           p_spent[s.ord], p_held[s.ord], p_overrun[s.ord], p_spent_nano[s.ord], p_held_nano[s.ord], p_overrun_nano[s.ord],
+           s.limits, s.nanos, s.modes
+    from scopes_of s order by s.ord;
 end $$;
 
 -- Holds those asks of one tenant that are plain: under a new key, and fitting in full even if each ask before it got all

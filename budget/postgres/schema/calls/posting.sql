@@ -35,7 +35,7 @@ begin
     end if;
 end $$;
 
--- Changes locked balances by the same amounts and writes one entry for each.
+-- Changes locked balances by the same amounts: one event, with an entry on each of them.
 -- p_limits, p_nanos and p_modes are those that the gate applied; null leaves those of the balance.
 create function ledger_post(p_tenant text, p_kind text, p_scopes bigint[], p_windows timestamptz[], p_now timestamptz,
                             p_hold bigint default null, p_attempt integer default null, p_ref text default null,
@@ -55,17 +55,23 @@ returns void language sql as $$
             seq = b.seq + 1, updated_at = p_now
         from unnest(p_scopes, p_windows) with ordinality x (s, w, i)
         where b.tenant = p_tenant and b.scope_id = any (p_scopes) and b.scope_id = x.s and b.window_start = x.w
-        returning b.*
+        returning b.*, x.i
+    ), event as (
+        insert into journal (tenant, at, kind, hold_id, attempt, ref, scope_ids, window_starts, seqs,
+                             d_spent_tokens, d_held_tokens, d_granted_tokens, d_overrun_tokens,
+                             d_spent_nano, d_held_nano, d_granted_nano, d_overrun_nano)
+        select p_tenant, p_now, p_kind, p_hold, p_attempt, p_ref,
+               array_agg(m.scope_id order by m.i), array_agg(m.window_start order by m.i), array_agg(m.seq order by m.i),
+               (p_spent).tokens, (p_held).tokens, (p_granted).tokens, (p_overrun).tokens,
+               (p_spent).nano, (p_held).nano, (p_granted).nano, (p_overrun).nano
+        from moved m
+        returning number
     )
-    insert into entries (tenant, at, scope_id, window_start, seq, kind, hold_id, attempt, ref,
-                         d_spent_tokens, d_held_tokens, d_granted_tokens, d_overrun_tokens,
-                         d_spent_nano, d_held_nano, d_granted_nano, d_overrun_nano,
-                         spent_tokens, held_tokens, granted_tokens, overrun_tokens,
-                         spent_nano, held_nano, granted_nano, overrun_nano, limit_tokens, limit_nano, mode)
-    select m.tenant, p_now, m.scope_id, m.window_start, m.seq, p_kind, p_hold, p_attempt, p_ref,
-           (p_spent).tokens, (p_held).tokens, (p_granted).tokens, (p_overrun).tokens,
-           (p_spent).nano, (p_held).nano, (p_granted).nano, (p_overrun).nano,
+    insert into postings (tenant, scope_id, window_start, first_seq, last_seq, first_number, last_number, at, late,
+                          spent_tokens, held_tokens, granted_tokens, overrun_tokens,
+                          spent_nano, held_nano, granted_nano, overrun_nano, limit_tokens, limit_nano, mode)
+    select m.tenant, m.scope_id, m.window_start, m.seq, m.seq, e.number, e.number, p_now, p_kind in ('late', 'correction'),
            m.spent_tokens, m.held_tokens, m.granted_tokens, m.overrun_tokens,
            m.spent_nano, m.held_nano, m.granted_nano, m.overrun_nano, m.limit_tokens, m.limit_nano, m.mode
-    from moved m
+    from moved m, event e
 $$;

@@ -1,8 +1,8 @@
 -- Rolling windows: a limit on what was charged within a time that ends now, such as 5 hours.
 
 -- The entry of the first charge of the attempt that a late report or a correction belongs to; its own without one.
-create function ledger_first_charge(e entries) returns bigint language sql stable as $$
-    select coalesce(min(x.seq), e.seq) from entries x
+create function ledger_first_charge(e moves) returns bigint language sql stable as $$
+    select coalesce(min(x.seq), e.seq) from moves x
     where x.tenant = e.tenant and x.hold_id = e.hold_id and x.attempt = e.attempt and x.scope_id = e.scope_id and x.window_start = e.window_start
       and x.kind in ('settle', 'overrun', 'presumed', 'late', 'correction')
 $$;
@@ -15,22 +15,24 @@ create function ledger_falls_out(b balances, p_now timestamptz)
 returns table (tokens bigint, nano bigint, overrun_tokens bigint, overrun_nano bigint, rolled_to bigint, next_at timestamptz)
 language sql stable as $$
     with stays as materialized (
-        select e.seq, e.at from entries e
-        where e.tenant = b.tenant and e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq > b.rolled_to
-          and e.at > p_now - rolling_length(b.window_start)
-        order by e.seq limit 1
+        select p.first_seq, p.at from postings p
+        where p.tenant = b.tenant and p.scope_id = b.scope_id and p.window_start = b.window_start and p.last_seq > b.rolled_to
+          and p.at > p_now - rolling_length(b.window_start)
+        order by p.last_seq limit 1
     ), front as materialized (
-        select coalesce((select s.seq - 1 from stays s), b.seq) as seq
+        select coalesce((select s.first_seq - 1 from stays s), b.seq) as seq
     ), out as (
         select e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
-        from front f join entries e on e.tenant = b.tenant and e.scope_id = b.scope_id and e.window_start = b.window_start
-                                   and e.seq > b.rolled_to and e.seq <= f.seq
+        from front f join balance_moves e on e.tenant = b.tenant and e.scope_id = b.scope_id and e.window_start = b.window_start
+                                         and e.last_seq > b.rolled_to and e.last_seq <= f.seq
         where e.kind in ('settle', 'overrun', 'presumed')
         union all
         select e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
-        from front f join entries e on e.tenant = b.tenant and e.scope_id = b.scope_id and e.window_start = b.window_start and e.seq > b.rolled_to
+        from front f
+        join postings p on p.tenant = b.tenant and p.scope_id = b.scope_id and p.window_start = b.window_start and p.late and p.last_seq > b.rolled_to
+        join moves e on e.tenant = p.tenant and e.number = p.last_number and e.scope_id = p.scope_id and e.window_start = p.window_start
         cross join lateral (select ledger_first_charge(e) as seq) c
-        where e.kind in ('late', 'correction') and c.seq <= f.seq and (c.seq > b.rolled_to or e.seq > b.rolled_seq)
+        where c.seq <= f.seq and (c.seq > b.rolled_to or e.seq > b.rolled_seq)
     )
     select coalesce(sum(o.d_spent_tokens), 0)::bigint, coalesce(sum(o.d_spent_nano), 0)::bigint,
            coalesce(sum(o.d_overrun_tokens), 0)::bigint, coalesce(sum(o.d_overrun_nano), 0)::bigint, (select f.seq from front f),
@@ -63,7 +65,7 @@ begin
 end $$;
 
 -- When an ask fits a rolling window at the latest, if nothing else is charged until then; null: never, or not soon
--- enough to count the entries until then.
+-- enough to count the postings until then.
 create function ledger_room_returns(b balances, p_limit_tokens bigint, p_limit_nano bigint, p_tokens bigint, p_nano bigint)
 returns timestamptz language sql stable as $$
     select e.at + rolling_length(b.window_start) * 61 / 60
@@ -71,10 +73,12 @@ returns timestamptz language sql stable as $$
                  case when p_nano > 0 then b.spent_nano + b.held_nano + p_nano - p_limit_nano - b.granted_nano end as nano) short
     cross join lateral (
         select x.at, sum(x.d_spent_tokens) over w as tokens, sum(x.d_spent_nano) over w as nano
-        from (select y.* from entries y
-              where y.tenant = b.tenant and y.scope_id = b.scope_id and y.window_start = b.window_start and y.seq > b.rolled_to
-                and y.kind in ('settle', 'overrun', 'presumed', 'late', 'correction')
-              order by y.seq limit 20000) x
+        from (select y.* from (select p.* from postings p
+                               where p.tenant = b.tenant and p.scope_id = b.scope_id and p.window_start = b.window_start and p.last_seq > b.rolled_to
+                               order by p.last_seq limit 20000) p
+              cross join lateral (select * from moves m where m.tenant = p.tenant and m.number between p.first_number and p.last_number
+                                                          and m.scope_id = p.scope_id and m.window_start = p.window_start offset 0) y
+              where y.kind in ('settle', 'overrun', 'presumed', 'late', 'correction')) x
         window w as (order by x.seq)) e
     where e.tokens >= coalesce(short.tokens, 0) and e.nano >= coalesce(short.nano, 0)
     order by e.at limit 1

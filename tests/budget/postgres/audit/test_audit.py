@@ -113,8 +113,10 @@ async def tamper(pool: Pool, sql: str) -> set[str]:
 
 
 MOVED = [f"{name}_{unit}" for name in ("spent", "held", "granted", "overrun") for unit in ("tokens", "nano")]
-FIRST = "(select min(entry_id) from entries where kind = 'hold')"
+FIRST = "(select min(number) from journal where kind = 'hold')"
+LAST = "(select max(number) from journal)"
 ONE_HOLD = "(select hold_id from holds where key = 'settled')"
+SETTLED = f"(select number from journal where kind = 'settle' and hold_id = {ONE_HOLD})"
 
 
 @pytest.mark.parametrize(
@@ -124,24 +126,39 @@ ONE_HOLD = "(select hold_id from holds where key = 'settled')"
             ("balances", f"update balances set {column} = {column} + 1")
             for column in (*MOVED, "seq")
         ),
-        ("balances", "delete from entries where entry_id = (select max(entry_id) from entries)"),
+        ("balances", f"delete from journal where number = {LAST}"),
         ("balances", "delete from grants"),
         ("balances", "update holds set tokens = tokens + 1 where state = 'held'"),
-        ("entries_without_balance", "update entries set scope_id = 999 where kind = 'grant'"),
-        ("chain", f"delete from entries where entry_id = {FIRST}"),
-        ("chain", f"update entries set d_held_tokens = d_held_tokens + 1 where entry_id = {FIRST}"),
-        *(("chain", f"update entries set {column} = {column} + 1 where entry_id = {FIRST}") for column in MOVED),
-        ("chain", "update entries set seq = seq + 1 where entry_id = (select max(entry_id) from entries)"),
-        ("overspend", f"update entries set limit_tokens = 99 where entry_id = {FIRST}"),
-        ("overspend", f"update entries set limit_nano = 9 where entry_id = {FIRST}"),
-        ("overspend", f"update entries set limit_tokens = 99, mode = 'approval' where entry_id = {FIRST}"),
-        ("paths", f"delete from entries where entry_id = {FIRST}"),
-        ("paths", f"create temporary table twice on commit drop as select * from entries where entry_id = {FIRST};"
-                  "update twice set entry_id = 0, seq = 0;"
-                  "insert into entries overriding system value select * from twice"),
+        ("entries_without_balance", "update journal set scope_ids = '{999}' where kind = 'grant'"),
+        ("chain", f"delete from journal where number = {FIRST}"),
+        ("chain", f"delete from journal where number = {LAST}"),
+        ("chain", f"delete from postings where last_number = {FIRST}"),
+        ("chain", f"delete from postings where last_number = {LAST}"),
+        ("chain", f"update journal set d_held_tokens = d_held_tokens + 1 where number = {FIRST}"),
+        *(("chain", f"update postings set {column} = {column} + 1 where last_number = {FIRST}") for column in MOVED),
+        ("chain", f"update journal set seqs = array(select n + 1 from unnest(seqs) n) where number = {LAST}"),
+        ("chain", f"update journal set at = now() where number = {FIRST}"),
+        ("chain", "update postings set first_seq = first_seq - 1"),
+        ("chain", f"update postings set last_seq = last_seq + 1 where last_number = {LAST}"),
+        ("chain", f"update postings set first_number = last_number + 1 where last_number = {FIRST}"),
+        ("chain", f"update postings set last_number = 0 where last_number = {FIRST}"),
+        ("chain", "update postings set late = not late"),
+        ("chain", "update postings set first_number = 0, last_number = 1000;"
+                  f"update journal set number = default where number = {FIRST}"),
+        ("overspend", f"update postings set limit_tokens = 99 where last_number = {FIRST}"),
+        ("overspend", f"update postings set limit_nano = 9 where last_number = {FIRST}"),
+        ("overspend", f"update postings set limit_tokens = 99, mode = 'approval' where last_number = {FIRST}"),
+        ("overspend", "update journal set limits_tokens = '{99, 99}', limits_nano = '{99, 99}', modes = '{hard, hard}'"
+                      f" where number = {FIRST}"),
+        ("paths", "update journal set scope_ids = scope_ids[1:1], window_starts = window_starts[1:1], seqs = seqs[1:1]"
+                  f" where number = {FIRST}"),
+        ("paths", "update journal set scope_ids = scope_ids || scope_ids, seqs = seqs || seqs,"
+                  f" window_starts = window_starts || window_starts where number = {FIRST}"),
+        ("paths", f"update journal set window_starts = '{{now, now}}' where number = {FIRST}"),
+        ("paths", f"update journal set seqs = seqs[1:1] where number = {FIRST}"),
         ("paths", "update holds set scope_ids = scope_ids[1:1], window_starts = window_starts[1:1] where key = 'open'"),
         ("charges", f"delete from holds where hold_id = {ONE_HOLD}"),
-        ("charges", f"update entries set hold_id = 1 + hold_id where hold_id = {ONE_HOLD}"),
+        ("charges", f"update journal set hold_id = 1 + hold_id where hold_id = {ONE_HOLD}"),
         (
             "charges",  # ten tokens charged to another hold: every sum of a scope stays what it was
             "update holds set charged_tokens = charged_tokens + case key when 'late' then 10 else -10 end"
@@ -149,7 +166,7 @@ ONE_HOLD = "(select hold_id from holds where key = 'settled')"
             "update attempts a set tokens = a.tokens + case h.key when 'late' then 10 else -10 end"
             " from holds h where h.hold_id = a.hold_id and h.key in ('late', 'settled')",
         ),
-        ("charges", f"update entries set hold_id = null where hold_id = {ONE_HOLD}"),
+        ("charges", f"update journal set hold_id = null where hold_id = {ONE_HOLD}"),
         *(("charges", f"update holds set {column} = {column} + 1 where key = 'open'")
           for column in ("tokens", "nano", "charged_tokens", "charged_nano")),
         *(("charges", f"update attempts set overrun_{unit} = overrun_{unit} + 1") for unit in ("tokens", "nano")),
@@ -162,7 +179,7 @@ ONE_HOLD = "(select hold_id from holds where key = 'settled')"
         ("holds", "update holds set state = 'expired' where key = 'closed'"),
         ("holds", f"update holds set state = 'expired' where hold_id = {ONE_HOLD}"),
         ("holds", "update holds set views = null where key = 'presumed'"),
-        ("holds", f"update entries set kind = 'overrun' where entry_id = {FIRST}"),
+        ("holds", f"update journal set kind = 'overrun' where number = {FIRST}"),
         ("grants", "insert into grants (tenant, scope_id, window_start, tokens, nano, granted_by, created_at)"
                    " select tenant, scope_id, window_start, 5, 5, 'nobody', now() from balances limit 1"),
         ("grants", "update grants set ended_at = now()"),
@@ -173,12 +190,14 @@ ONE_HOLD = "(select hold_id from holds where key = 'settled')"
         *(("grants", f"update approvals set granted_{unit} = 0") for unit in ("tokens", "nano")),
         *(("limits", f"update balances set limit_{unit} = limit_{unit} + 1") for unit in ("tokens", "nano")),
         ("limits", "update balances set mode = 'approval'"),
-        ("limits", f"update entries set limit_tokens = 5000 where entry_id = {FIRST}"),
-        *(("limits", f"update entries set limit_{unit} = 5000 where kind = 'settle' and hold_id = {ONE_HOLD}")
+        ("limits", f"update postings set limit_tokens = 5000 where last_number = {FIRST}"),
+        *(("limits", f"update postings set limit_{unit} = 5000 where last_number = {SETTLED}")
           for unit in ("tokens", "nano")),
+        ("limits", f"update postings set mode = 'soft' where last_number = {SETTLED}"),
+        ("limits", "update journal set limits_tokens = '{7, 7}', limits_nano = '{7, 7}', modes = '{soft, soft}'"
+                   f" where number = {FIRST}"),
         *(("limits", f"update holds set views = jsonb_set(views, '{{0, {field}}}', '{value}') where key = 'settled'")
           for field, value in (("limit, 0", "5000"), ("limit, 1", "5000"), ("mode", '"soft"'))),
-        ("limits", "update entries set mode = 'soft' where kind = 'settle' and mode = 'hard'"),
         ("attempts", "insert into attempts (tenant, hold_id, attempt, state, started_at)"
                      f" values ('{TENANT}', 999, 1, 'started', now())"),
         ("attempts", "update attempts set state = 'presumed' where state = 'reported'"),
@@ -234,7 +253,8 @@ async def test_an_audit_blocks_no_writer_and_sees_one_snapshot(sound: Pool) -> N
     assert (await audit(sound)).ok
 
 
-@pytest.mark.parametrize("sql", ["update entries set ref = 'x'", "delete from entries"])
-async def test_entries_cannot_be_changed_or_removed(sound: Pool, sql: str) -> None:
+@pytest.mark.parametrize("table", ["journal", "postings"])
+@pytest.mark.parametrize("sql", ["update {} set at = now()", "delete from {}", "truncate {}"])
+async def test_entries_cannot_be_changed_or_removed(sound: Pool, table: str, sql: str) -> None:
     with pytest.raises(asyncpg.RaiseError, match="append-only: write a correction instead"):
-        await sound.execute(sql)
+        await sound.execute(sql.format(table))

@@ -15,11 +15,13 @@ from tests.support.ledger import request as _request
 ERASED = """
 create temporary table gone as select hold_id, tokens from attempts
     where hold_id = (select hold_id from holds where key = 'spent');
-delete from entries where hold_id in (select hold_id from gone);
+delete from postings where last_number in (select number from journal where hold_id in (select hold_id from gone));
+delete from journal where hold_id in (select hold_id from gone);
 delete from attempts where hold_id in (select hold_id from gone);
 delete from holds where hold_id in (select hold_id from gone);
 update balances b set spent_tokens = spent_tokens - 100, seq = seq - 2;
-update entries e set seq = seq - 2, spent_tokens = spent_tokens - 100;
+update postings set first_seq = first_seq - 2, last_seq = last_seq - 2, spent_tokens = spent_tokens - 100;
+update journal set seqs = array[seqs[1] - 2];
 """
 DIGEST = "select ledger_digest(0, 1000, $1)"
 OTHER = {
@@ -28,8 +30,10 @@ OTHER = {
     "timestamp with time zone": "now()",
     "text": "'other'",
     "kind": "'correction'",
-    "entry_id": "default",
-    "seq": "seq + 1000",
+    "boolean": "not {}",
+    "ARRAY": "array_append(coalesce({}, '{{}}'), null)",
+    "number": "default",
+    "last_seq": "last_seq + 1000",
 }
 """Another value of a column, by its type or its name."""
 
@@ -61,21 +65,22 @@ async def tampered(pool: Pool, sql: str) -> set[str]:
 async def test_a_whole_hold_that_was_erased_everywhere_is_named_with_its_range(closed: Pool) -> None:
     assert await tampered(closed, ERASED) == {"checkpoints"}
     [difference] = (await audit(closed)).differences
-    assert (difference["entries"], difference["entries_now"]) == (3, 1)
-    last = await closed.fetchval("select max(entry_id) from entries")
-    assert difference["first_entry"] <= last <= difference["last_entry"]
+    assert (difference["events"], difference["events_now"]) == (3, 1)
+    last = await closed.fetchval("select max(number) from journal")
+    assert difference["first_number"] <= last <= difference["last_number"]
 
 
 @pytest.mark.parametrize(
     "sql",
     [
-        "update entries set at = at - interval '1 day'",
-        "update entries set ref = 'someone'",
+        "update journal set at = at - interval '1 day'",
+        "update journal set ref = 'someone'",
+        "update postings set at = at - interval '1 day'",
         "update checkpoints set digest = '\\x00'",
         "update checkpoints set previous = '\\x00'",
-        "update checkpoints set previous = '\\x00', digest = ledger_digest(first_entry, last_entry, '\\x00')",
-        "update checkpoints set entries = entries + 1",
-        "update checkpoints set first_entry = 0",  # a number that no entry has
+        "update checkpoints set previous = '\\x00', digest = ledger_digest(first_number, last_number, '\\x00')",
+        "update checkpoints set events = events + 1",
+        "update checkpoints set first_number = 0",  # a number that no event has
     ],
 )
 async def test_what_is_rewritten_in_a_closed_range_shows(closed: Pool, sql: str) -> None:
@@ -91,11 +96,12 @@ async def test_a_checkpoint_that_was_taken_out_leaves_a_gap(closed: Pool) -> Non
     assert "checkpoints" in await tampered(closed, first)
 
 
-async def test_every_column_of_an_entry_is_in_its_digest_and_so_is_what_came_before(closed: Pool) -> None:
+@pytest.mark.parametrize("table", ["journal", "postings"])
+async def test_every_column_is_in_the_digest_and_so_is_what_came_before(closed: Pool, table: str) -> None:
     columns = await closed.fetch(
-        "select column_name as name, data_type as type from information_schema.columns where table_name = 'entries'"
+        "select column_name as name, data_type as type from information_schema.columns where table_name = $1", table
     )
-    assert len(columns) > 25
+    assert len(columns) > 19
     async with closed.acquire() as own, own.transaction():
         await own.execute("set local session_replication_role = replica")
         first = await own.fetchval(DIGEST, b"")
@@ -103,7 +109,7 @@ async def test_every_column_of_an_entry_is_in_its_digest_and_so_is_what_came_bef
         for name, kind in columns:
             change = own.transaction()
             await change.start()
-            await own.execute(f"update entries set {name} = {OTHER.get(name) or OTHER[kind].format(name)}")
+            await own.execute(f"update {table} set {name} = {OTHER.get(name) or OTHER[kind].format(name)}")
             assert await own.fetchval(DIGEST, b"") != first, name
             await change.rollback()
 
@@ -128,9 +134,9 @@ async def test_a_long_backlog_is_closed_in_ranges_of_bounded_size_while_others_w
         async with asyncio.timeout(30):
             while not (closed := await made.make()):
                 await asyncio.sleep(0.02)
-    last = await pool.fetchval("select max(entry_id) from entries")
+    last = await pool.fetchval("select max(number) from journal")
     assert closed == last
-    sizes = [row["size"] for row in await pool.fetch("select last_entry - first_entry + 1 as size from checkpoints")]
+    sizes = [row["size"] for row in await pool.fetch("select last_number - first_number + 1 as size from checkpoints")]
     assert (sum(sizes), max(sizes)) == (last, 2)
 
 
@@ -176,6 +182,6 @@ async def test_a_range_waits_for_a_transaction_that_began_later_and_took_a_lower
 
 
 async def test_checkpoints_are_never_changed(closed: Pool) -> None:
-    for sql in ("update checkpoints set entries = 0", "delete from checkpoints", "truncate checkpoints"):
+    for sql in ("update checkpoints set events = 0", "delete from checkpoints", "truncate checkpoints"):
         with pytest.raises(asyncpg.RaiseError, match="append-only"):
             await closed.execute(sql)

@@ -21,8 +21,8 @@ GUARDS = {
         test_rolling.test_a_top_up_uses_the_room_that_has_returned,
     ),
     "nothing falls out of a rolling window too early": Guard(
-        "e.at > p_now - rolling_length(b.window_start)\n",
-        "e.at > p_now - rolling_length(b.window_start) * 0.9\n",
+        "p.at > p_now - rolling_length(b.window_start)\n",
+        "p.at > p_now - rolling_length(b.window_start) * 0.9\n",
         partial(test_rolling.test_the_ledger_equals_a_plain_sum_to_a_sixtieth, seed=1, window="1h"),
     ),
     "a rolling window is added up once in a sixtieth": Guard(

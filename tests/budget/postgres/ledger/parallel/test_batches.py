@@ -127,6 +127,21 @@ async def test_a_batch_creates_the_scopes_of_its_asks(session: Books) -> None:
     await session.check()
 
 
+async def test_tasks_with_limits_of_their_own_keep_them_in_one_batch(session: Books) -> None:
+    for task, limit in (("t1", 800), ("t2", 700)):
+        await session.budget("session:s1", task=task, limit_tokens=limit)
+    asks = [request(key, 10, 0, "session:s1", f"task:{task}") for key, task in (("a", "t1"), ("b", "t2"), ("c", "t2"))]
+    assert await held(session, *asks) == ["a", "b", "c"]
+    limits = await session.pool.fetch(
+        "select e.limit_tokens from entries e join scopes s using (tenant, scope_id)"
+        " join holds h using (tenant, hold_id) where s.id = 's1' and h.key in ('a', 'b', 'c') order by e.seq"
+    )
+    assert [row["limit_tokens"] for row in limits] == [800, 700, 700]
+    last = "select limit_tokens from balances join scopes using (tenant, scope_id) where id = 's1'"
+    assert await session.pool.fetchval(last) == 700
+    await session.check()
+
+
 async def test_nothing_of_an_ask_that_needs_a_price_is_written_not_even_its_scopes(session: Books) -> None:
     asks = [request("a", 1, 1), request("b", 1, 0, "session:s1", "task:new", priced=False)]
     rows = await session.rows()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Self
@@ -170,7 +170,7 @@ class Path:
         """This path, extended by those scopes of `outer` whose kind it does not contain."""
         named = {scope.kind for scope in self.scopes}
         joining = (scope for scope in outer if scope.kind not in named)
-        return replace(self, scopes=tuple(sorted((*joining, *self.scopes), key=lambda scope: _ORDER[scope.kind])))
+        return type(self)(tuple(sorted((*joining, *self.scopes), key=lambda scope: _ORDER[scope.kind])), self.tags)
 
     def id_of(self, kind: Kind) -> str:
         """The id of the outermost scope of this kind, or an empty string if there is none."""

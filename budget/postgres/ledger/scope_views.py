@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
-from purser.budget.gate import Amount, ScopeView
+from purser.budget.gate import NOTHING, Amount, ScopeView
 from purser.budget.policies.fields import BackpressureStep, Mode, read_ratio
 from purser.budget.policies.ladder import read_ladder
 from purser.budget.scopes import Scope
+
+REMEMBERED = 1_000
 
 
 def views_of(shown: Sequence[Mapping[str, Any]], backpressure: Sequence[BackpressureStep]) -> list[ScopeView]:
@@ -23,7 +27,10 @@ def _view(shown: Mapping[str, Any], backpressure: Sequence[BackpressureStep]) ->
     steps, start = shown["backpressure"], shown["window_start"]
     if steps is not None:
         backpressure = tuple(BackpressureStep(read_ratio(ratio, "backpressure ratio"), delay) for ratio, delay in steps)
-    own = Amount(*shown.get("own", (0, 0)))
+    spent, held = Amount(*shown["spent"]), Amount(*shown["held"])
+    if "own" in shown:
+        own = Amount(*shown["own"])
+        spent, held = spent + own, held - own
     shadow = shown.get("shadow")
     named = shadow or shown
     return ScopeView(
@@ -31,16 +38,21 @@ def _view(shown: Mapping[str, Any], backpressure: Sequence[BackpressureStep]) ->
         mode=Mode(named["mode"]),
         limit_tokens=shown["limit"][0],
         limit_nano_usd=shown["limit"][1],
-        spent=Amount(*shown["spent"]) + own,
-        held=Amount(*shown["held"]) - own,
+        spent=spent,
+        held=held,
         granted=Amount(*shown["granted"]),
         window_start=None if start is None else datetime.fromisoformat(start),
         frozen=named["frozen"],
         shadow=shadow is not None,
         queued=shown["queued"],
-        warn_at=tuple(read_ratio(ratio, "warn_at") for ratio in shown["warn_at"]),
+        warn_at=_warn_at(tuple(shown["warn_at"])),
         backpressure=backpressure,
-        reserve=Amount(*shown.get("reserve", (0, 0))),
+        reserve=Amount(*shown["reserve"]) if "reserve" in shown else NOTHING,
         last_of=shown.get("last_of", 0),
-        ladder=read_ladder(shown.get("ladder", ())),
+        ladder=read_ladder(shown["ladder"]) if "ladder" in shown else (),
     )
+
+
+@lru_cache(REMEMBERED)
+def _warn_at(ratios: tuple[float, ...]) -> tuple[Decimal, ...]:
+    return tuple(read_ratio(ratio, "warn_at") for ratio in ratios)

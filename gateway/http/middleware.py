@@ -22,7 +22,7 @@ from purser.gateway.http.limits import Limits
 from purser.gateway.http.problems import fault, problem_of
 from purser.gateway.metrics.requests import Metrics
 
-_log = structlog.get_logger(__name__)
+_log, _threshold = structlog.get_logger(__name__), logging.getLogger(__name__)
 
 
 JSON = "application/json"
@@ -76,8 +76,10 @@ async def observed(app: ASGIApp, metrics: Metrics, scope: Scope, receive: Receiv
     finally:
         route = getattr(scope.get("route"), "path", "none")
         metrics.answered(scope["method"], route, status, seconds)
-        ms = round((perf_counter() - began) * 1_000)
-        _log.log(_level(status), "request", method=scope["method"], route=route, status=status, ms=ms)
+        level = _level(status)
+        if _threshold.isEnabledFor(level):  # structlog compares levels only after it has made a logger and a line
+            ms = round((perf_counter() - began) * 1_000)
+            _log.log(level, "request", method=scope["method"], route=route, status=status, ms=ms)
 
 
 class StreamOpening:

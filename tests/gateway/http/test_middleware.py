@@ -1,6 +1,8 @@
 """Middleware: internal errors reveal nothing, and no secret or body reaches a log."""
 
 import asyncio
+import logging
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -8,10 +10,19 @@ import pytest
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
+from purser.gateway.http import middleware
 from tests.gateway.conftest import RunningGateway
 from tests.support.world import eventually
 
 CANARY = "CANARY-51c9"
+
+
+@pytest.fixture(autouse=True)
+def every_line_is_logged() -> Iterator[None]:
+    logger = logging.getLogger(middleware.__name__)
+    logger.setLevel(logging.DEBUG)
+    yield
+    logger.setLevel(logging.NOTSET)
 
 
 @pytest.mark.usefixtures("own_gateway")

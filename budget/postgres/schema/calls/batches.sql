@@ -86,7 +86,7 @@ create function ledger_post_many(p_tenant text, p_kinds text[], p_holds bigint[]
                                  p_spent bigint[], p_spent_nano bigint[], p_held bigint[], p_held_nano bigint[],
                                  p_overrun bigint[], p_overrun_nano bigint[], f_grp bigint[], f_scope bigint[], f_start timestamptz[],
                                  p_limits bigint[], p_nanos bigint[], p_modes text[], p_now timestamptz)
-returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
+returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
     -- In the order of the events, and taken under the locks.
     v_numbers bigint[] := array(select nextval('journal_number_seq') from generate_series(1, cardinality(p_kinds)));
@@ -153,7 +153,7 @@ create function ledger_hold_many(p_tenant text, p_paths text[], p_labels text[],
                                  p_leasts bigint[], p_least_nanos bigint[])
 returns table (grp bigint, place bigint, hold_id bigint, expires_at timestamptz,
                scope_ids bigint[], window_starts timestamptz[], views jsonb)
-language plpgsql set plan_cache_mode = force_generic_plan as $$
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -317,7 +317,7 @@ end $$;
 create function ledger_settle_many(p_tenant text, p_holds bigint[], p_attempts integer[], p_tokens bigint[], p_nanos bigint[],
     p_usages jsonb[], p_digests bytea[], p_defaults jsonb, p_now timestamptz)
 returns table (hold_id bigint, overrun_tokens bigint, overrun_nano bigint)
-language plpgsql set plan_cache_mode = force_generic_plan as $$
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());
@@ -340,10 +340,10 @@ begin
                dense_rank() over (order by h.scope_ids, h.window_starts) as grp
         from unnest(p_holds, p_attempts, p_tokens, p_nanos, p_usages, p_digests) with ordinality
              s (hold_id, attempt, tokens, nano, usage, digest, ord)
-        cross join lateral (select * from holds h where h.tenant = p_tenant and h.hold_id = s.hold_id and h.state = 'held' offset 0) h
+        cross join lateral (select * from holds h where h.tenant = p_tenant and h.hold_id = s.hold_id offset 0) h
         left join lateral (select a.state from attempts a
                            where a.tenant = p_tenant and a.hold_id = s.hold_id and a.attempt = h.attempts offset 0) a on true
-        where s.tokens <= 1000000000 and s.nano <= 1000000000000
+        where h.state = 'held' and s.tokens <= 1000000000 and s.nano <= 1000000000000
           and ((h.attempts = s.attempt and a.state = 'started') or (h.attempts + 1 = s.attempt and a.state is distinct from 'started'))
     ), kept as materialized (
         select * from reports s where not (s.rank = 1 and s.tokens < s.held and s.any_frees_money)

@@ -2,6 +2,8 @@
 
 import psutil
 
+from purser.budget.postgres.connections.pools import Pool
+
 
 def processor_s(process: psutil.Process) -> float:
     """Processor time of a process so far; 0 if it has ended."""
@@ -10,3 +12,10 @@ def processor_s(process: psutil.Process) -> float:
     except psutil.NoSuchProcess:
         return 0.0
     return float(times.user + times.system)
+
+
+async def processor_times(pool: Pool) -> dict[int, float]:
+    """Seconds of processor time of this process and of the backends of the database, by process id."""
+    found = await pool.fetch("select pid from pg_stat_activity where datname = current_database()")
+    processes = [psutil.Process(), *(psutil.Process(row["pid"]) for row in found)]
+    return {process.pid: processor_s(process) for process in processes}

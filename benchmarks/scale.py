@@ -17,9 +17,10 @@ from pathlib import Path as FilePath
 from statistics import linear_regression
 from typing import Any
 
-from purser.benchmarks.ledger import ASK, TENANT, USED, processor_times
+from purser.benchmarks.ledger import ASK, TENANT, USED
 from purser.benchmarks.outcome import Outcome, Table, percentile_ms
 from purser.benchmarks.postgres import temporary_postgres
+from purser.benchmarks.processor_time import processor_times
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest, Report
 from purser.budget.policies.policy import Policy

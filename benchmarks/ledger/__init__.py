@@ -16,12 +16,10 @@ from dataclasses import asdict, astuple, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path as FilePath
 
-import psutil
-
 from purser.benchmarks.ledger.bare_batch import BareLedger
 from purser.benchmarks.outcome import Outcome, Table, percentile_ms
 from purser.benchmarks.postgres import temporary_postgres
-from purser.benchmarks.processor_time import processor_s
+from purser.benchmarks.processor_time import processor_times
 from purser.budget.actors import Actor
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest, Report
@@ -159,13 +157,6 @@ async def _round(pool: Pool, ledgers: Sequence[Ledger | BareLedger], work: _Work
         work.elapsed_s += time.perf_counter() - begun
         work.took += [duration for durations, _ in done for duration in durations]
         work.busy_s += sum(one - before.get(process, 0) for process, one in (await processor_times(pool)).items())
-
-
-async def processor_times(pool: Pool) -> dict[int, float]:
-    """Seconds of processor time of this process and of the backends of the database, by process id."""
-    found = await pool.fetch("select pid from pg_stat_activity where datname = current_database()")
-    processes = [psutil.Process(), *(psutil.Process(row["pid"]) for row in found)]
-    return {process.pid: processor_s(process) for process in processes}
 
 
 async def _set_limits(pool: Pool, work: _Work) -> None:

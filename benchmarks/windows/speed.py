@@ -14,6 +14,7 @@ from random import Random
 
 from purser.benchmarks.outcome import percentile_ms
 from purser.benchmarks.postgres import temporary_postgres
+from purser.benchmarks.processor_time import processor_times
 from purser.benchmarks.windows.peers import peers
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.compose.cli.run_async import SWITCH_INTERVAL_S, freeze_heap
@@ -46,9 +47,6 @@ MEMORY_TOKENS = 1_500
 RUNS = 60
 SECONDS = 2.0
 """Time for the runs of one way at one size."""
-WORK, ROUND_TRIPS = 75_000, 4
-"""A fixed piece of work after each window, made of what a window is made of: numbers added up for about three
-milliseconds, and round trips to Postgres in between."""
 SAMPLE_S = 0.001
 """Interval at which the event loop is sampled."""
 
@@ -66,14 +64,10 @@ class Timing:
     p95_ms: float
     loop_ms: float
     """For how long the process held the event loop at most while windows were built."""
-    load: float
-    """By what factor other processes slowed a fixed piece of work down meanwhile; 1.0 on an idle machine."""
+    processor_ms: float
+    """Mean processor time after the first window, of this process and of Postgres, which depends less on others."""
     ours: bool
     """Whether it is a window of Purser, not of another library."""
-
-    def idle(self, figure_ms: float) -> float:
-        """A figure without the load by other processes."""
-        return round(figure_ms / self.load, 2)
 
 
 Way = Callable[[], Awaitable[object]]
@@ -114,8 +108,7 @@ async def _at(pool: Pool, size: int) -> list[Timing]:
     # As in every process that serves. The history in memory is the benchmark's: collecting it stops for 0.2 s.
     freeze_heap()
     taken = {way: await _timed(call, pool) for way, call in {**ours, **theirs}.items()}
-    best = min(time for one in taken.values() for time in one.work)
-    return [_timing(way, size, tokens, one, best, ours=way in ours) for way, one in taken.items()]
+    return [_timing(way, size, tokens, one, ours=way in ours) for way, one in taken.items()]
 
 
 def _stored(pool: Pool, compressed: str, fresh: str, size: int) -> Mapping[str, Way]:
@@ -143,34 +136,32 @@ def _stored(pool: Pool, compressed: str, fresh: str, size: int) -> Mapping[str, 
 
 @dataclass(frozen=True)
 class _Taken:
-    """Seconds of each call, of the holds of the event loop, and of a fixed piece of work after each call."""
+    """Seconds of each call, of the holds of the event loop, and processor time of all calls but the first."""
 
     calls: Sequence[float]
     holds: Sequence[float]
-    work: Sequence[float]
+    processor_s: float
 
 
 async def _timed(call: Way, pool: Pool) -> _Taken:
-    calls, work = list[float](), list[float]()
+    calls, before = list[float](), dict[int, float]()
     async with loop_holds() as holds:
         while len(calls) < RUNS + 1 and sum(calls[1:]) < SECONDS:
+            if len(calls) == 1:
+                before = await processor_times(pool)
             begun = time.perf_counter()
             await call()
-            ended = time.perf_counter()
-            calls.append(ended - begun)
-            for _ in range(ROUND_TRIPS):
-                sum(range(WORK))
-                await pool.execute("select")
-            work.append(time.perf_counter() - ended)
-    return _Taken(calls, holds, work)
+            calls.append(time.perf_counter() - begun)
+    used = sum(one - before.get(process, 0.0) for process, one in (await processor_times(pool)).items())
+    return _Taken(calls, holds, used)
 
 
-def _timing(way: str, messages: int, tokens: int, taken: _Taken, best: float, *, ours: bool) -> Timing:
+def _timing(way: str, messages: int, tokens: int, taken: _Taken, *, ours: bool) -> Timing:
     first, *others = taken.calls
     p50, p95 = (percentile_ms(others, share) for share in (0.5, 0.95))
-    load = percentile_ms(taken.work, 0.5) / (best * 1_000)
     held = round(max(taken.holds, default=0.0) * 1_000, 2)
-    return Timing(way, messages, tokens, round(first * 1_000, 2), p50, p95, held, round(load, 2), ours)
+    processor = round(1_000 * taken.processor_s / len(others), 2)
+    return Timing(way, messages, tokens, round(first * 1_000, 2), p50, p95, held, processor, ours)
 
 
 @asynccontextmanager

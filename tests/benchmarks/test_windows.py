@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from purser.benchmarks.windows import grown, missed
+from purser.benchmarks.windows import missed
 from purser.benchmarks.windows.speed import Timing, loop_holds
 
-FAST = Timing("three_part", 1_000, 250_000, 40.0, 4.0, 9.0, 3.0, 1.0, ours=True)
+FAST = Timing("three_part", 1_000, 250_000, 40.0, 4.0, 9.0, 3.0, 5.0, ours=True)
 
 
 def test_every_figure_above_its_limit_is_named() -> None:
@@ -19,12 +19,6 @@ def test_every_figure_above_its_limit_is_named() -> None:
     assert not list(missed([FAST, replace(FAST, messages=20_000), replace(FAST, messages=100_000, first_ms=299.0)]))
     longest = [replace(FAST, messages=20_000, first_ms=101.0), replace(FAST, messages=100_000, p95_ms=301.0)]
     assert [one[1:3] for one in missed(longest)] == [(20_000, "first"), (100_000, "p95")]
-
-
-def test_the_load_by_other_processes_is_taken_off() -> None:
-    busy = replace(FAST, p50_ms=9.0, p95_ms=39.0, load=2.0)
-    assert not list(missed([busy]))
-    assert grown([FAST, replace(busy, messages=10_000)]) == {"three_part": 1.12}
 
 
 def test_other_libraries_have_no_limit() -> None:

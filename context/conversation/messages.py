@@ -16,6 +16,7 @@ JsonObject = Mapping[str, Any]
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 SYSTEM_ROLES = ("system", "developer")
+_SORTED = json.JSONEncoder(sort_keys=True).encode
 MOST_AHEAD = timedelta(days=1)
 """How far the time of a message may lie in the future, because clocks differ."""
 _FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id", "pinned", "created_at")
@@ -122,11 +123,6 @@ class Message:
         return self.content or ""
 
     @property
-    def digest(self) -> str:
-        """SHA-256 digest; equal for equal messages."""
-        return sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
-
-    @property
     def call_ids(self) -> tuple[str, ...]:
         """Ids of its tool calls."""
         return tuple(call["id"] for call in self.tool_calls)
@@ -164,6 +160,11 @@ class Linked(Protocol):
 
     @property
     def tool_call_id(self) -> str | None: ...
+
+
+def digest_of(stored: JsonObject) -> str:
+    """SHA-256 digest of a message as `Message.to_dict` returns it; equal for equal messages."""
+    return sha256(_SORTED(stored).encode()).hexdigest()
 
 
 def group(messages: Sequence[Linked]) -> list[range]:

@@ -12,7 +12,7 @@ from purser.budget.postgres.connections.pools import Connection, Json, Pool, con
 from purser.budget.postgres.connections.queries import load
 from purser.context.compression.summaries import Summary
 from purser.context.conversation.conversations import Conversation, Figures, SummaryRef
-from purser.context.conversation.messages import Message, StoredMessage, check_time
+from purser.context.conversation.messages import Message, StoredMessage, check_time, digest_of
 from purser.context.conversation.pins import PIN_BUDGET
 from purser.context.errors import MessageNotFound, OriginReused, OtherUser
 from purser.context.postgres.conversation.counts import (
@@ -285,21 +285,19 @@ class _Prepared:
 def _prepare(messages: Sequence[Message], models: Sequence[str]) -> _Prepared:
     messages = [message.storable() for message in messages]
     counts = count_all(messages, models)
-    about = [_about(message, tokens) for message, tokens in zip(messages, counts, strict=True)]
-    return _Prepared(
-        [str(one["digest"]) for one in about],
-        Json(json.dumps(about)),
-        [json.dumps(message.to_dict()) for message in messages],
-    )
+    bodies = [message.to_dict() for message in messages]
+    digests = list(map(digest_of, bodies))
+    about = [_about(*one) for one in zip(messages, digests, counts, strict=True)]
+    return _Prepared(digests, Json(json.dumps(about)), list(map(json.dumps, bodies)))
 
 
-def _about(message: Message, tokens: Mapping[str, int]) -> dict[str, Any]:
+def _about(message: Message, digest: str, tokens: Mapping[str, int]) -> dict[str, Any]:
     return {
         "role": message.role,
         "call_ids": message.call_ids,
         "tool_call_id": message.tool_call_id,
         "pinned": message.pinned,
-        "digest": message.digest,
+        "digest": digest,
         "tokens": tokens,
         "characters": len(message.text),
         "created_at": message.created_at and message.created_at.isoformat(),

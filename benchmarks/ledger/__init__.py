@@ -1,12 +1,13 @@
-"""Hold and settle pairs per second on one shared session, durable, and the latency of a hold among concurrent callers.
+"""Hold and settle pairs per second on shared sessions, durable, and the latency of a hold among concurrent callers.
 
 It starts its own Postgres, measures, and audits the ledger after every run: figures of a ledger that does not add up
 are worthless. Unbatched means that every caller has its own ledger object, so that no requests share a batch. Plain
 pairs of one caller take turns with pairs that carry a label and three more periods on the session, and with pairs whose
 labels have no policy. Other runs have one refused call in ten, which counts as a pair, and one in ten that uses more
 than it holds. The bare batch (`bare_batch.py`) is the least that has to be written, and takes turns with plain pairs:
-the limit of what batches can reach. Processor time is that of this process and of Postgres' backends: on a busy machine
-it tells more than durations do.
+the limit of what batches can reach. With many sessions, which take turns, no balance is shared by all callers: what
+that gains is the most that slices of a hot balance could. Processor time is that of this process and of Postgres'
+backends: on a busy machine it tells more than durations do.
 """
 
 import asyncio
@@ -38,11 +39,14 @@ ASK, USED, OVERRUN = Amount(1_000, 5_000), 800, 1_200
 TEAM = Scope(Kind.TAG, "team=bench")
 UNBATCHED = (1, 8, 32)
 BATCHED = (50, 200)
+SESSIONS = (10, 1_000)
+"""Numbers of sessions, besides one, over which the callers of the largest batches are spread."""
 SECONDS = 5.0
 ROUNDS = 10
 """Rounds in which loads that are compared take turns."""
-WARM_S = 0.5
-"""Duration of a first round that does not count: Postgres plans its statements in it."""
+WARM_S, WARM_SESSION_S = 0.5, 0.003
+"""Duration of a first round that does not count, in all and for each session: Postgres plans its statements in it, and
+the scopes of sessions are created."""
 
 
 class Load(StrEnum):
@@ -67,6 +71,7 @@ class Run:
 
     load: str
     callers: int
+    sessions: int
     batched: bool
     connections: int
     pairs: int
@@ -83,13 +88,24 @@ class _Work:
     """What the callers of one load have done in the rounds that count."""
 
     load: Load
-    session: str
+    sessions: Sequence[str]
     took: list[float] = field(default_factory=list)
     """Durations of their asks."""
     elapsed_s: float = 0
     busy_s: float = 0
     used: int = 0
     """Tokens, those of the first round included."""
+    paths: list[list[Path]] = field(init=False)
+    """Of each session its own path, and one that is full."""
+
+    def __post_init__(self) -> None:
+        self.paths = [
+            [
+                Path.parse([f"session:{name}", f"task:{session}", f"agent:{session}/a"])
+                for name in (session, f"{session}-full")
+            ]
+            for session in self.sessions
+        ]
 
 
 async def measure(
@@ -100,9 +116,10 @@ async def measure(
     batched: bool,
     connections: int,
     loads: Sequence[Load] = (Load.PLAIN,),
+    sessions: int = 1,
     rounds: int = 1,
 ) -> list[Run]:
-    """Runs `callers` loops of hold and settle on one new session a load, then audits.
+    """Runs `callers` loops of hold and settle on new sessions for each load, then audits.
 
     Args:
         dsn: a migrated database.
@@ -111,24 +128,29 @@ async def measure(
         batched: whether the callers share a ledger object.
         connections: to Postgres.
         loads: what the callers do; several take turns, so that whatever else the machine does slows all of them.
-        rounds: number of turns of each.
+        sessions: number of sessions of each load, over which the calls of a caller are spread.
+        rounds: number of turns of each load.
     """
     settings = LedgerSettings()
     async with await create_pool(dsn, size=connections) as pool:
         shared, bare = Ledger(pool, settings), BareLedger(pool)
         ledgers = [shared if batched else Ledger(pool, settings) for _ in range(callers)]
-        works = [_Work(load, f"s{callers}-{load.name.lower()}-{time.time_ns()}") for load in loads]
+        works = [
+            _Work(load, [f"s{callers}-{load.name.lower()}-{time.time_ns()}-{number}" for number in range(sessions)])
+            for load in loads
+        ]
         for work in works:
             await (bare.prepare() if work.load is Load.BARE else _set_limits(pool, work))
         for turn in range(rounds + 1):
             for work in works:
                 many = [bare] * callers if work.load is Load.BARE else ledgers
-                await _round(pool, many, work, turn, seconds / rounds if turn else WARM_S)
+                await _round(pool, many, work, turn, seconds / rounds if turn else WARM_S + WARM_SESSION_S * sessions)
         clean = (await audit(pool)).ok
         return [
             Run(
                 load=work.load,
                 callers=callers,
+                sessions=sessions,
                 batched=batched,
                 connections=connections,
                 pairs=len(work.took),
@@ -160,12 +182,13 @@ async def _round(pool: Pool, ledgers: Sequence[Ledger | BareLedger], work: _Work
 
 
 async def _set_limits(pool: Pool, work: _Work) -> None:
-    limited = [Scope(Kind.SESSION, work.session)]
-    if work.load is Load.LIMITS:
-        limited += [TEAM, *(Scope.parse(f"session:{work.session}@{period}") for period in ("hour", "day", "5h"))]
-    for scope in limited:
-        await _limit(pool, scope, 10**12)
-    await _limit(pool, Scope(Kind.SESSION, f"{work.session}-full"), 1)
+    for session in work.sessions:
+        limited = [Scope(Kind.SESSION, session)]
+        if work.load is Load.LIMITS:
+            limited += [TEAM, *(Scope.parse(f"session:{session}@{period}") for period in ("hour", "day", "5h"))]
+        for scope in limited:
+            await _limit(pool, scope, 10**12)
+        await _limit(pool, Scope(Kind.SESSION, f"{session}-full"), 1)
 
 
 async def _limit(pool: Pool, scope: Scope, tokens: int) -> None:
@@ -175,15 +198,12 @@ async def _limit(pool: Pool, scope: Scope, tokens: int) -> None:
 
 async def _caller(ledger: Ledger, work: _Work, name: str, number: int, deadline: float) -> tuple[list[float], int]:
     """The durations of its asks, and the tokens that it used."""
-    path, full = (
-        Path.parse([f"session:{session}", f"task:{work.session}", f"agent:{work.session}/a"])
-        for session in (work.session, f"{work.session}-full")
-    )
     took: list[float] = []
     total = 0
     while (begun := time.perf_counter()) < deadline:
         turn = (number + len(took)) % 10 if work.load is Load.MIXED else 1
-        key = f"{work.session}/{name}/{len(took)}"
+        path, full = work.paths[(number + len(took)) % len(work.paths)]
+        key = f"{work.sessions[0]}/{name}/{len(took)}"
         request = HoldRequest(key, full if turn == 0 else path, ASK, labels=LABELS.get(work.load, ()))
         answer = await ledger.hold(TENANT, request)
         took.append(time.perf_counter() - begun)
@@ -210,8 +230,9 @@ async def _adds_up(ledger: BareLedger, work: _Work) -> bool:
 
 
 async def _is_exact(pool: Pool, work: _Work) -> bool:
-    budget = await Policies(pool, LedgerSettings()).budget(TENANT, Scope(Kind.SESSION, work.session))
-    return budget.spent.tokens == work.used and budget.held == Amount()
+    scopes = [Scope(Kind.SESSION, session) for session in work.sessions]
+    budgets = await Policies(pool, LedgerSettings()).budgets_of(TENANT, scopes)
+    return sum(budget.spent.tokens for budget in budgets) == work.used and {one.held for one in budgets} == {Amount()}
 
 
 def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
@@ -222,7 +243,7 @@ def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
         seconds: duration of each run.
     """
     runs = asyncio.run(_runs(seconds))
-    plain = [run for run in runs if run.load == Load.PLAIN]
+    plain = [run for run in runs if run.load == Load.PLAIN and run.sessions == 1]
     best = max(run.pairs_per_second for run in plain if not run.batched)
     gain = round(plain[-1].pairs_per_second / best, 1)
     bare = {run.callers: run.pairs_per_second for run in runs if run.load == Load.BARE}
@@ -264,6 +285,8 @@ async def _runs(seconds: float) -> list[Run]:
             runs += await measure(dsn, callers, seconds, batched=False, connections=callers)
         for callers in BATCHED:
             runs += await measure(dsn, callers, seconds, batched=True, connections=8, loads=(Load.MIXED,))
+        for sessions in SESSIONS:
+            runs += await measure(dsn, BATCHED[-1], seconds, batched=True, connections=8, sessions=sessions)
         # A database of its own for each, since the tables of the bare batch are there once.
     for callers in BATCHED:
         async with temporary_postgres() as dsn:

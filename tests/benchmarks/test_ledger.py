@@ -13,6 +13,16 @@ async def test_a_short_run_of_each_load_ends_with_a_ledger_that_agrees(dsn: str)
     assert [(run.load, run.gate_passed, run.pairs > 0) for run in runs] == [(load, True, True) for load in Load]
 
 
+@pytest.mark.stack
+async def test_calls_are_spread_over_sessions(dsn: str, pool: Pool) -> None:
+    [run] = await measure(dsn, 10, 0.3, batched=True, connections=2, sessions=3)
+    assert (run.sessions, run.gate_passed) == (3, True)
+    spent = (
+        "select count(*) from balances join scopes using (tenant, scope_id) where kind = 'session' and spent_tokens > 0"
+    )
+    assert await pool.fetchval(spent) == 3
+
+
 async def test_the_bare_batch_charges_what_was_used_on_every_scope(pool: Pool) -> None:
     bare = BareLedger(pool)
     await bare.prepare()

@@ -210,7 +210,7 @@ def _gemini(report: Mapping[str, object]) -> Usage:
         prompt=prompt,
         cache_read=_count(camel, "cachedContentTokenCount"),
         # Some versions count thoughts as part of the candidates: the total shows which.
-        output=output if prompt + output == total and thoughts <= output else output + thoughts,
+        output=output if prompt + output == total else output + thoughts,
         reasoning=thoughts if "thoughtsTokenCount" in camel else None,
         total=total,
     )

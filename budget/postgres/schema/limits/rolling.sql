@@ -10,7 +10,7 @@ $$;
 -- What falls out of a rolling window at a time: the charges that are at least its length old and were not posted as
 -- rolled off. An entry is as old as the latest one up to it, because times may be out of order by the wait for a lock. A
 -- late report or a correction falls out with the first charge of its attempt. `rolled_to`: the last entry that is out;
--- `next_at`: when the next ones can be, at most once in a sixtieth of the length.
+-- `next_at`: when the next ones can be, at most once in a sixtieth of the length. Nothing is read before `rolls_at`.
 create function ledger_falls_out(b balances, p_now timestamptz)
 returns table (tokens bigint, nano bigint, overrun_tokens bigint, overrun_nano bigint, rolled_to bigint, next_at timestamptz)
 language sql stable as $$
@@ -18,9 +18,10 @@ language sql stable as $$
         select p.first_seq, p.at from postings p
         where p.tenant = b.tenant and p.scope_id = b.scope_id and p.window_start = b.window_start and p.last_seq > b.rolled_to
           and p.at > p_now - rolling_length(b.window_start)
+          and b.rolls_at <= p_now
         order by p.last_seq limit 1
     ), front as materialized (
-        select coalesce((select s.first_seq - 1 from stays s), b.seq) as seq
+        select coalesce((select s.first_seq - 1 from stays s), b.seq) as seq where b.rolls_at <= p_now
     ), out as (
         select e.d_spent_tokens, e.d_spent_nano, e.d_overrun_tokens, e.d_overrun_nano
         from front f join balance_moves e on e.tenant = b.tenant and e.scope_id = b.scope_id and e.window_start = b.window_start

@@ -73,6 +73,18 @@ async def test_no_verb_reads_more_than_a_few_rows_of_a_large_table(dsn: str) -> 
     assert {table: rows for table, rows in read.items() if rows > MOST.get(table, ROWS // 20)} == {}
 
 
+async def test_a_budget_is_read_without_what_was_posted_to_it(dsn: str) -> None:
+    async with await create_pool(dsn, size=1) as pool:
+        books = Books.on(pool)
+        await books.budget("session:s1", limit_tokens=1_000, mode="hard")
+        for number in range(100):
+            await books.spend(f"k{number}", 1)
+        before = await rows_read(books)
+        assert (await books.policies.budget(TENANT, Scope.parse("session:s1"))).spent.tokens == 100
+        after = await rows_read(books)
+    assert {table: after[table] - before[table] for table in ("journal", "postings")} == {"journal": 0, "postings": 0}
+
+
 async def test_plans_that_were_made_while_tables_were_empty_read_the_rows_of_a_call_alone(dsn: str) -> None:
     async with await create_pool(dsn, size=1) as pool:
         books = Books.on(pool)

@@ -9,7 +9,7 @@ with of_task as materialized (
     select t.hold_id from scopes x join balance_moves t on t.tenant = x.tenant and t.scope_id = x.scope_id
     where x.tenant = $1 and x.kind = 'task' and x.id = $5 and t.kind = 'hold'
 ), page_before as materialized (
-    select m.at, m.scope_id, m.window_start, m.seq from moves m where m.tenant = $1 and m.number = $8 / 1000
+    select m.at, m.scope_id, m.window_start, m.seq from moves m where m.tenant = $1 and m.number = $8::bigint / 1000
 ), page as materialized (
     select e.* from (
         select m.*
@@ -18,7 +18,7 @@ with of_task as materialized (
                   where l.scope_id = b.scope_id and l.window_start = b.window_start), b.seq) as last_seq
               from scopes s join balances b on b.tenant = s.tenant and b.scope_id = s.scope_id
               where s.tenant = $1 and s.kind = kind_of($2) and s.id = id_of($2)
-                and ($8::bigint is null or b.window_start <= (select max(l.at) from page_before l))) w
+                and b.window_start <= coalesce((select max(l.at) from page_before l), 'infinity')) w
         cross join lateral (
             select * from balance_moves e
             where e.tenant = $1 and e.scope_id = w.scope_id and e.window_start = w.window_start
@@ -35,7 +35,7 @@ with of_task as materialized (
               and ($3::text is null or e.kind = $3) and ($4::bigint is null or e.hold_id = $4)
               and ($5::text is null or e.hold_id in (select t.hold_id from of_task t))
               and ($6::timestamptz is null or e.at >= $6) and ($7::timestamptz is null or e.at < $7)
-              and ($8::bigint is null or e.number <= $8 / 1000)
+              and ($8::bigint is null or e.number <= $8::bigint / 1000)
             order by e.number desc limit $9 + 1) j
         join moves m on m.tenant = $1 and m.number = j.number and ($8::bigint is null or m.entry_id < $8)) e
     order by e.entry_id desc limit $9

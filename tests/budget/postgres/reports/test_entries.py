@@ -65,6 +65,25 @@ async def test_all_gives_each_entry_once_while_others_are_written(
     assert seen == before
 
 
+async def test_pages_of_a_scope_go_through_all_its_windows(
+    books: Books, entries: Entries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await books.budget("session:s1", window="day", limit_tokens=1_000)
+    for day in range(1, 4):
+        books.at(datetime(2026, 11, day, 12, tzinfo=UTC))
+        for number in range(3):
+            await books.spend(f"k{day}-{number}", 1, 0, "session:s1", "task:t1")
+            await books.spend(f"other{day}-{number}", 1, 0, "session:s2", "task:t2")
+    whole = (await entries.list(TENANT, scope=S1, limit=1_000)).entries
+    assert [entry.key for entry in whole if entry.key and entry.kind == "hold"] == [
+        f"k{day}-{number}" for day in (3, 2, 1) for number in (2, 1, 0)
+    ]
+    monkeypatch.setattr("purser.budget.postgres.reports.entries.CHUNK", 4)
+    assert [entry async for page in entries.all(TENANT, scope=S1) for entry in page.entries] == list(whole)
+    beyond = await entries.list(TENANT, scope=S1, cursor=str(10**12), limit=1_000)
+    assert beyond.entries == whole
+
+
 async def test_the_task_filter_takes_the_holds_of_the_task_on_all_their_scopes(books: Books, entries: Entries) -> None:
     await books.spend("k1", 1, 0, "session:s1", "task:t1", "agent:t1/a")
     await books.spend("k2", 1, 0, "session:s1", "task:t2")

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from itertools import count, pairwise
 from typing import Any
 
@@ -66,36 +67,48 @@ def index(turns: Sequence[Turn], first_place: int) -> Indexed:
     date terms, which do not count for the length.
     """
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
-    of, counts, held, lengths, flags = list[int](), list[int](), list[int](), list[int](), bytearray()
-    sizes = Counter[bool]()
+    of, held, lengths, flags, sizes = list[int](), list[int](), list[int](), bytearray(), Counter[bool]()
     for turn in turns:
-        speaker = terms(turn.name or "")
-        said = speaker + terms(turn.text)
-        counted = Counter([*said, *map(spoken_by, set(speaker)), *date_terms(turn.day)])
-        of += [numbers[term] for term in counted]
-        counts += counted.values()
-        held.append(len(counted))
-        lengths.append(len(said))
+        speaker, said = _speaker(turn.name), terms(turn.text)
+        marks = _marks(turn.name, turn.day)
+        for some in (speaker, said, marks):
+            of += map(numbers.__getitem__, some)
+        lengths.append(len(speaker) + len(said))
+        held.append(lengths[-1] + len(marks))
         by_user = turn.role == "user"
         sizes[by_user] += len(turn.text.encode())
         flags.append(USER * by_user | ASKS * bool(_ASKS.search(turn.text)))
-    per_turn = np.array(held, np.int64)
-    postings = np.empty(len(of), POSTING)
-    postings["place"] = np.repeat(np.arange(first_place, first_place + len(turns)), per_turn)
+    # Each turn and term as one number, in the order of the rows: by term, then by place.
+    at = np.repeat(np.arange(len(turns)), held)
+    found, counts = np.unique(np.array(of, np.int64) * len(turns) + at, return_counts=True)
+    of_term, at = np.divmod(found, max(1, len(turns)))
+    postings = np.empty(len(found), POSTING)
+    postings["place"] = first_place + at
     postings["count"] = np.minimum(counts, _MOST)
-    postings["length"] = np.minimum(np.repeat(lengths, per_turn), _MOST)
-    rows = _rows(list(numbers), np.array(of, np.int64), postings)
+    postings["length"] = np.minimum(np.array(lengths)[at], _MOST)
+    rows = _rows(list(numbers), of_term, postings)
     return Indexed(dict(rows), bytes(flags), sum(lengths), sizes.total(), sizes[True])
+
+
+@lru_cache(maxsize=1024)
+def _speaker(name: str | None) -> tuple[str, ...]:
+    """The terms of a speaker's name."""
+    return tuple(terms(name or ""))
+
+
+@lru_cache(maxsize=1024)
+def _marks(name: str | None, day: date) -> tuple[str, ...]:
+    """The terms that mark the turns of a speaker and of a day."""
+    return (*map(spoken_by, dict.fromkeys(_speaker(name))), *date_terms(day))
 
 
 def _rows(
     names: Sequence[str], numbers: NDArray[np.int64], postings: NDArray[Any]
 ) -> Iterator[tuple[tuple[str, int], bytes]]:
-    """Rows of postings in order of place: `numbers` holds the number of the term of each."""
+    """Rows of postings, which are in order of term and place: `numbers` holds the number of the term of each."""
     blocks = postings["place"].astype(np.int64) // BLOCK
-    order = np.lexsort((blocks, numbers))
-    postings, numbers, blocks = postings[order], numbers[order], blocks[order]
     changes = np.flatnonzero((np.diff(numbers) != 0) | (np.diff(blocks) != 0)) + 1
     starts = [0, *changes.tolist()] if len(postings) else []
+    packed, size = postings.tobytes(), POSTING.itemsize
     for start, end in pairwise([*starts, len(postings)]):
-        yield (names[numbers[start]], int(blocks[start])), postings[start:end].tobytes()
+        yield (names[numbers[start]], int(blocks[start])), packed[size * start : size * end]

@@ -1,14 +1,15 @@
 """Postgres store of conversations: append-only messages, addressed by session and sequence number."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import asyncpg
+from pydantic_core import to_json
 
-from purser.budget.postgres.connections.pools import Connection, Json, Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.context.compression.summaries import Summary
 from purser.context.conversation.conversations import Conversation, Figures, SummaryRef
@@ -113,7 +114,7 @@ class Conversations:
         for index, message in enumerate(messages):
             check_time(message, index, datetime.now(UTC))
         ready = await off_the_loop(_prepare, messages, [*USUAL_MODELS, *([model] if model else [])])
-        arguments = (tenant, session_id, thread, origin, ready.about, ready.bodies, user_id, author)
+        arguments = (tenant, session_id, thread, origin, *ready.columns, user_id, author)
         async with connected(self._pool, connection) as own:
             if not any(message.pinned for message in messages):
                 stored = await _append(own, arguments)
@@ -278,30 +279,31 @@ class _Prepared:
     """The values that an append stores."""
 
     digests: list[str]
-    about: Json
-    bodies: list[str]
+    columns: tuple[list[Any], ...]
+    """In the order of the statement, the digests among them."""
 
 
 def _prepare(messages: Sequence[Message], models: Sequence[str]) -> _Prepared:
     messages = [message.storable() for message in messages]
-    counts = count_all(messages, models)
     bodies = [message.to_dict() for message in messages]
     digests = list(map(digest_of, bodies))
-    about = [_about(*one) for one in zip(messages, digests, counts, strict=True)]
-    return _Prepared(digests, Json(json.dumps(about)), list(map(json.dumps, bodies)))
+    columns = (
+        [message.role for message in messages],
+        list(map(json.dumps, bodies)),
+        [_json(message.call_ids) for message in messages],
+        [message.tool_call_id for message in messages],
+        [message.pinned for message in messages],
+        digests,
+        list(map(_json, count_all(messages, models))),
+        [message.created_at for message in messages],
+        [len(message.text) for message in messages],
+    )
+    return _Prepared(digests, columns)
 
 
-def _about(message: Message, digest: str, tokens: Mapping[str, int]) -> dict[str, Any]:
-    return {
-        "role": message.role,
-        "call_ids": message.call_ids,
-        "tool_call_id": message.tool_call_id,
-        "pinned": message.pinned,
-        "digest": digest,
-        "tokens": tokens,
-        "characters": len(message.text),
-        "created_at": message.created_at and message.created_at.isoformat(),
-    }
+def _json(value: object) -> str:
+    # Half the time of `json.dumps`, which bodies need: only it writes every text and number as it came.
+    return to_json(value).decode()
 
 
 def _stored(row: asyncpg.Record) -> StoredMessage:

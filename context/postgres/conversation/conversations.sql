@@ -1,34 +1,32 @@
 -- name: append
 -- Returns no row if another transaction appended this origin concurrently: a second run then finds its messages. Returns
--- no row either if the session belongs to another user than $7.
--- $5 describes each message; $6 holds the bodies as JSON, in which escapes may represent what `text` cannot hold.
+-- no row either if the session belongs to another user than $14.
+-- $5 to $13 describe the messages, a column each. Bodies are JSON, in which escapes may represent what `text` cannot hold.
 with known as (
     select m.seq, m.part, m.digest, s.user_id from messages m join sessions s using (tenant, session_id)
     where m.tenant = $1 and m.session_id = $2 and m.origin = $4
 ), place as (
     insert into sessions as s (tenant, session_id, next_seq, user_id)
-    select $1, $2, 1 + json_array_length($5), $7::text where not exists (select from known)
+    select $1, $2, 1 + cardinality($5::text[]), $14::text where not exists (select from known)
     on conflict (tenant, session_id) do update
-    set next_seq = s.next_seq + json_array_length($5), user_id = coalesce(s.user_id, excluded.user_id),
+    set next_seq = s.next_seq + cardinality($5::text[]), user_id = coalesce(s.user_id, excluded.user_id),
         active_on = excluded.active_on
     where (s.user_id = excluded.user_id) is not false
-    returning next_seq - json_array_length($5) as first_seq, user_id
+    returning next_seq - cardinality($5::text[]) as first_seq, user_id
 ), added as (
     insert into messages
         (tenant, session_id, seq, thread, role, body, call_ids, tool_call_id, pinned, digest, tokens, origin, part,
          created_at, characters)
-    select $1, $2, place.first_seq + item.number - 1, $3, item.role, body.value::json,
-           array(select json_array_elements_text(item.call_ids)), item.tool_call_id, item.pinned, item.digest, item.tokens, $4,
-           item.number, coalesce(item.created_at, now()), item.characters
-    from place, rows from (
-        json_to_recordset($5) as (role text, call_ids json, tool_call_id text, pinned boolean, digest text, tokens jsonb,
-                                  created_at timestamptz, characters integer)
-    ) with ordinality as item (role, call_ids, tool_call_id, pinned, digest, tokens, created_at, characters, number)
-    join unnest($6::text[]) with ordinality as body (value, number) using (number)
+    select $1, $2, place.first_seq + item.number - 1, $3, item.role, item.body::json,
+           array(select json_array_elements_text(item.call_ids::json)), item.tool_call_id, item.pinned, item.digest,
+           item.tokens::jsonb, $4, item.number, coalesce(item.created_at, now()), item.characters
+    from place, unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::boolean[], $10::text[], $11::text[],
+                       $12::timestamptz[], $13::integer[]) with ordinality
+    as item (role, body, call_ids, tool_call_id, pinned, digest, tokens, created_at, characters, number)
     on conflict (tenant, session_id, origin, part) do nothing
     returning seq, part, digest, pinned
 ), pinned as (
-    insert into pins (tenant, session_id, seq, author) select $1, $2, seq, $8 from added where pinned
+    insert into pins (tenant, session_id, seq, author) select $1, $2, seq, $15 from added where pinned
 )
 select seq, digest, user_id from (
     select seq, part, digest, user_id from known

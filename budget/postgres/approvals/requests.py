@@ -10,7 +10,7 @@ import asyncpg
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity, PastDecision, Waiter
 from purser.budget.gate import Amount
 from purser.budget.policies.fields import ApprovalRules
-from purser.budget.postgres.connections.pools import Connection
+from purser.budget.postgres.connections.pools import Connection, Json
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Scope
 
@@ -19,7 +19,7 @@ _SQL = load("purser.budget.postgres.approvals", "approvals.sql")
 
 async def read_requests(
     connection: Connection,
-    defaults: Mapping[str, Any],
+    defaults: Json,
     now: datetime | None,
     tenant: str,
     ids: Sequence[str] | None = None,
@@ -40,7 +40,7 @@ async def read_requests(
         before: only requests older than this id.
         limit: most requests to return; `None`: all.
     """
-    rows = await connection.fetch(_SQL["requests"], tenant, ids, state, before, limit, dict(defaults), now)
+    rows = await connection.fetch(_SQL["requests"], tenant, ids, state, before, limit, defaults, now)
     return [_request(row) for row in rows]
 
 

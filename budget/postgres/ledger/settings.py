@@ -1,5 +1,6 @@
 """Settings of the ledger: default policies by kind, leases and waiting times."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -8,6 +9,7 @@ from typing import Any
 
 from purser.budget.policies.fields import DEFAULT_BACKPRESSURE, BackpressureStep
 from purser.budget.policies.policy import Policy
+from purser.budget.postgres.connections.pools import Json
 from purser.budget.scopes import Kind
 
 DEFAULT_LIMITS: Mapping[Kind, int] = {Kind.SESSION: 200_000, Kind.TASK: 200_000, Kind.AGENT: 50_000}
@@ -34,20 +36,22 @@ class LedgerSettings:
     """A waiter that has not asked again for this long loses its place in the queue."""
 
     @cached_property
-    def defaults_json(self) -> dict[str, dict[str, Any]]:
-        """The defaults in the JSON format that `ledger_policies` reads."""
-        return {
-            str(kind): {
-                "limit_tokens": policy.limit_tokens,
-                "limit_nano_usd": policy.limit_nano_usd,
-                "mode": str(policy.mode),
-                "window": str(policy.window),
-                "timezone": policy.timezone,
-                "warn_at": [str(ratio) for ratio in policy.warn_at],
-                "frozen": policy.frozen,
-                "shadow": policy.shadow,
-                "last_answer": str(policy.last_answer),
-                "rollover": policy.rollover and str(policy.rollover),
-            }
-            for kind, policy in self.defaults.items()
-        }
+    def defaults_json(self) -> Json:
+        """The defaults in the JSON format that `ledger_policies` reads: what is not set is left out."""
+        return Json(json.dumps({str(kind): _fields(policy) for kind, policy in self.defaults.items()}))
+
+
+def _fields(policy: Policy) -> dict[str, Any]:
+    fields = {
+        "limit_tokens": policy.limit_tokens,
+        "limit_nano_usd": policy.limit_nano_usd,
+        "mode": str(policy.mode),
+        "window": str(policy.window),
+        "timezone": policy.timezone,
+        "warn_at": [str(ratio) for ratio in policy.warn_at],
+        "frozen": policy.frozen,
+        "shadow": policy.shadow,
+        "last_answer": str(policy.last_answer),
+        "rollover": policy.rollover and str(policy.rollover),
+    }
+    return {name: value for name, value in fields.items() if value is not None}

@@ -114,5 +114,6 @@ def start_forks(folder: Path) -> tuple[str, Stop]:
     def stop() -> None:
         process.terminate()
         process.wait()
+        Path(address).unlink()  # a worker that asks only now starts it again
 
     return address, stop

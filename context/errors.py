@@ -92,4 +92,4 @@ class WindowTooSmall(ContextError):
 
     def to_json(self) -> dict[str, Any]:
         """The figures as a JSON object: the arguments of the error."""
-        return {"parts": {name: tokens for name, tokens in self.parts.items() if tokens}, "budget": self.budget}
+        return {"budget": self.budget, "parts": {name: tokens for name, tokens in self.parts.items() if tokens}}

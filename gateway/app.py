@@ -95,7 +95,7 @@ def create_app(
 
 def with_direct_routes(app: FastAPI) -> ASGIApp:
     """The application with a short way to its hot endpoints."""
-    return DirectRoutes(app, holds.HOT, app.state.services)
+    return DirectRoutes(app, (*holds.HOT, *budgets.READS, *tasks.READS, *approvals.READS), app.state.services)
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

@@ -191,7 +191,7 @@ def _scopes(task: asyncpg.Record, agents: Iterable[str]) -> list[Scope]:
 
 
 def _agent(agent: asyncpg.Record, replies: Mapping[int, str]) -> dict[str, Any]:
-    figures = ("turns", "nano_usd", "holds", "delay_ms", "approvals", "overrun", "output_capped", "requested")
+    figures = ("turns", "nano_usd", "holds", "delay_ms", "approvals", "overrun", "requested", "output_capped")
     return {
         "status": agent["status"],
         "reason": agent["reason"],
@@ -207,7 +207,8 @@ def _agent(agent: asyncpg.Record, replies: Mapping[int, str]) -> dict[str, Any]:
 def _refusal(agent: asyncpg.Record) -> dict[str, Any] | None:
     if agent["status"] != "refused" or agent["refusal"] is None:
         return None
-    return Refusal.parse(agent["refusal"], agent["reason"]).to_json()
+    refusal = Refusal.parse(agent["refusal"], agent["reason"])
+    return refusal.to_json() | {"period_end": refusal.period_end}
 
 
 def _shortfall(agent: asyncpg.Record) -> dict[str, Any] | None:
@@ -218,9 +219,11 @@ def _shortfall(agent: asyncpg.Record) -> dict[str, Any] | None:
 
 
 def _shown(task: asyncpg.Record) -> dict[str, Any]:
-    shown = {name: task[name] for name in ("task_id", "session_id", "user_id", "submitter", "submitted_by", "tags")}
-    times = {name: task[name] and task[name].isoformat() for name in ("submitted_at", "ended_at")}
-    return shown | {"status": task["state"], "reason": task["reason"]} | times
+    return {
+        **{name: task[name] for name in ("task_id", "session_id", "user_id", "submitter", "submitted_by", "tags")},
+        "status": task["state"],
+        **{name: task[name] for name in ("reason", "submitted_at", "ended_at")},
+    }
 
 
 def _usage(agent: asyncpg.Record) -> Usage:

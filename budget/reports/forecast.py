@@ -44,7 +44,7 @@ class Forecast:
         return {
             "tokens_per_hour": self.tokens_per_hour,
             "nano_usd_per_hour": self.nano_usd_per_hour,
-            "exhausts_at": None if self.exhausts_at is None else self.exhausts_at.isoformat(),
+            "exhausts_at": self.exhausts_at,
             "basis": str(self.basis),
         }
 

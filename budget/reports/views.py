@@ -65,8 +65,8 @@ class BudgetView:
             "mode": str(policy.mode),
             "window": str(policy.window),
             "timezone": policy.timezone,
-            "window_start": _iso(self.window_start),
-            "window_end": _iso(self.window_end),
+            "window_start": self.window_start,
+            "window_end": self.window_end,
             "limit_tokens": policy.limit_tokens,
             "limit_nano_usd": policy.limit_nano_usd,
             "tokens": self._figures("tokens", policy.limit_tokens),
@@ -95,10 +95,6 @@ class BudgetView:
             return None
         spent, held, granted = (getattr(amount, name) for amount in (self.spent, self.held, self.granted))
         return int(limit + granted - spent - held)
-
-
-def _iso(at: datetime | None) -> str | None:
-    return None if at is None else at.isoformat()
 
 
 def whole_percent(ratio: float) -> int:

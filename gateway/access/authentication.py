@@ -90,7 +90,7 @@ class Authentication:
         scheme, _, secret = (authorization or "").partition(" ")
         secret = secret.strip()
         if scheme.lower() == "bearer" and secret:
-            caller = await self._keys.find(secret)
+            caller = await self._keys.leased(secret) or await self._keys.find(secret)
             if caller is not None:
                 return _Authenticated(caller, None, lambda: self._keys.find(secret))
             await self._limits.failure(address(scope))

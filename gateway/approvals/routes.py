@@ -69,6 +69,10 @@ async def decide(approval_id: str, body: DecisionBody, caller: Decider, use: Use
     return DecidedView.model_validate(done)
 
 
+READS = tuple(route for route in router.routes if isinstance(route, Route) and route.endpoint in (list_approvals, show))
+"""The endpoints that `DirectRoutes` serves."""
+
+
 def _related(request: ApprovalRequest) -> RelatedView:
     asked, scope = AmountView.model_validate(request.shortage), str(request.scope)
     return RelatedView(approval_id=request.approval_id, scope=scope, asked=asked, deadline=request.deadline)

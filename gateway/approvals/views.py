@@ -1,23 +1,25 @@
 """Parts of the answers of `/v1/approvals`, from what is stored and computed."""
 
+from typing import Any
+
 from purser.activities.postgres.calls.purposes import Purpose
 from purser.budget.approvals import PastDecision, Waiter
 from purser.budget.previews import Effect
-from purser.wire.approvals import EffectView, LastInputView, PastDecisionView, PurposeView, ToolUseView, WaiterView
+from purser.wire.approvals import EffectView, LastInputView, PastDecisionView, PurposeView, ToolUseView
 
 
-def waiter_view(waiter: Waiter) -> WaiterView:
-    """A hold that waits for the decision."""
-    return WaiterView(
-        key=waiter.key,
-        task_id=waiter.task_id,
-        agent_id=waiter.agent_id,
-        submitter=waiter.submitter,
-        submitted_by=waiter.submitted_by,
-        tokens=waiter.ask.tokens,
-        nano_usd=waiter.ask.nano_usd,
-        since=waiter.since,
-    )
+def waiter_view(waiter: Waiter) -> dict[str, Any]:
+    """A hold that waits for the decision, with the fields of a `WaiterView`."""
+    return {
+        "key": waiter.key,
+        "task_id": waiter.task_id,
+        "agent_id": waiter.agent_id,
+        "submitter": waiter.submitter,
+        "submitted_by": waiter.submitted_by,
+        "tokens": waiter.ask.tokens,
+        "nano_usd": waiter.ask.nano_usd,
+        "since": waiter.since,
+    }
 
 
 def past_decision_view(decision: PastDecision) -> PastDecisionView:

@@ -50,6 +50,10 @@ async def change(scope: str, body: BudgetBody, caller: BudgetSetter, use: Use) -
     return await _shown(use, caller, chosen)
 
 
+READS = tuple(route for route in router.routes if isinstance(route, Route) and route.endpoint in (list_budgets, show))
+"""The endpoints that `DirectRoutes` serves."""
+
+
 async def _shown(use: Services, caller: Principal, scope: Scope) -> dict[str, Any]:
     budget = await use.policies.budget(caller.tenant, scope)
     forecasts = await use.burn.of(caller.tenant, [budget])

@@ -1,8 +1,9 @@
 """Serves the hot endpoints in front of the application: its middleware, its router and its dependency injection cost
 more than all the rest of a request.
 
-Endpoints, rules of bodies, limits and problems are those of the application. A request that is in any way unusual (a
-key that is not in use, another role, a query, a body that is not plain) is passed on, and the application answers it.
+Endpoints, rules of bodies and queries, limits and problems are those of the application. A request that is in any way
+unusual (a key that is not in use, another role, a query that is not valid, a body that is not plain) is passed on, and
+the application answers it.
 """
 
 import inspect
@@ -13,8 +14,10 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from fastapi.dependencies.utils import request_params_to_args
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from starlette.datastructures import QueryParams
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from purser.gateway.access.auth import Needs
@@ -22,14 +25,23 @@ from purser.gateway.access.roles import Principal
 from purser.gateway.http.bodies import MAX_BODY
 from purser.gateway.http.middleware import JSON, observed
 from purser.gateway.http.plain_bodies import PlainBodies
+from purser.gateway.http.routing import QueryParameters
 from purser.gateway.services import Services
 
 Answer = Mapping[str, Any] | BaseModel
 """What an endpoint returns: the fields that its response model has, or that model."""
 _GIVEN = {"body", "caller", "use"}
-"""Parameters of an endpoint that can be served directly, apart from those of its path."""
+"""Parameters of an endpoint that can be served directly, apart from those of its path and query."""
 _ONCE = (b"authorization", b"content-type", b"content-length")
-_encode = msgspec.json.Encoder().encode
+
+
+def _dump(model: Any) -> msgspec.Raw:
+    if isinstance(model, BaseModel):
+        return msgspec.Raw(model.model_dump_json(by_alias=True))
+    raise TypeError(f"{type(model).__name__} is no part of an answer")
+
+
+_encode = msgspec.json.Encoder(enc_hook=_dump).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +51,7 @@ class _Direct:
     route: APIRoute
     pattern: re.Pattern[str]
     needs: Needs
+    queries: QueryParameters
     bodies: PlainBodies | None
     endpoint: Callable[..., Awaitable[Answer]]
 
@@ -47,11 +60,21 @@ class _Direct:
         """Reads what an endpoint needs from its route."""
         [needs] = [one.call for one in route.dependant.dependencies if isinstance(one.call, Needs)]
         parameters = inspect.signature(route.endpoint, eval_str=True).parameters
-        path = {parameter.name for parameter in route.dependant.path_params}
-        if more := parameters.keys() - _GIVEN - path:
+        given = {parameter.name for parameter in (*route.dependant.path_params, *route.dependant.query_params)}
+        if more := parameters.keys() - _GIVEN - given:
             raise TypeError(f"{route.path} cannot be served directly: it takes {', '.join(sorted(more))}")
         bodies = PlainBodies(parameters["body"].annotation) if "body" in parameters else None
-        return cls(route, route.path_regex, needs, bodies, route.endpoint)
+        return cls(route, route.path_regex, needs, QueryParameters(route.dependant), bodies, route.endpoint)
+
+    def query(self, query_string: bytes) -> dict[str, Any] | None:
+        """The values of a query; `None` if it is not valid."""
+        if not query_string and not self.route.dependant.query_params:
+            return {}
+        query = QueryParams(query_string)
+        if self.queries.unknown(query) is not None or self.queries.repeated(query) is not None:
+            return None
+        values, errors = request_params_to_args(self.route.dependant.query_params, query)
+        return None if errors else values
 
     def content(self, answer: Answer) -> bytes:
         """An answer as JSON."""
@@ -87,15 +110,18 @@ class DirectRoutes:
     def __init__(self, app: ASGIApp, routes: Sequence[APIRoute], services: Services) -> None:
         """Args:
         app: the whole application.
-        routes: endpoints with POST whose only parameters are `body`, `caller`, `use` and those of the path.
+        routes: endpoints whose only parameters are `body`, `caller`, `use` and those of path and query.
         services: passed to the endpoints as `use`.
         """
         self._app = app
         self._services = services
-        self._served = [_Direct.of(route) for route in routes]
+        self._served = {
+            method: [_Direct.of(route) for route in routes if method in (route.methods or ())]
+            for method in ("GET", "POST")
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST" or scope["query_string"] or "\0" in scope["path"]:
+        if scope["type"] != "http" or "\0" in scope["path"] or b"%00" in scope["query_string"]:
             await self._app(scope, receive, send)
             return
         replayed = _Replayed(receive)
@@ -108,7 +134,7 @@ class DirectRoutes:
 
     async def _call(self, scope: Scope, body: _Replayed) -> _Call | None:
         """What a request asks for; `None` if it is unusual. The body is read last."""
-        for direct in self._served:
+        for direct in self._served.get(scope["method"], ()):
             if match := direct.pattern.fullmatch(scope["path"]):
                 break
         else:
@@ -117,7 +143,10 @@ class DirectRoutes:
         caller = None if headers is None else await self._caller(headers)
         if headers is None or caller is None or not caller.may(direct.needs.permission):
             return None
-        values = match.groupdict()
+        query = direct.query(scope["query_string"])
+        if query is None:
+            return None
+        values = match.groupdict() | query
         if direct.bodies is not None:
             if not _is_plain(headers):
                 return None

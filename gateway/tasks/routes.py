@@ -91,6 +91,10 @@ async def cancel(task_id: str, caller: Runner, use: Use, request: Request) -> Ta
     return _accepted(caller, task_id, request)
 
 
+READS = tuple(route for route in router.routes if isinstance(route, Route) and route.endpoint in (list_tasks, show))
+"""The endpoints that `DirectRoutes` serves."""
+
+
 async def context_of(use: Services, tenant: str, task_id: str) -> ContextView | None:
     """The settings of a task's windows with their sources; `None` if its file was deleted with the session."""
     file = await use.tasks.file(tenant, task_id)

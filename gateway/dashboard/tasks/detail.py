@@ -23,18 +23,13 @@ Shown = Mapping[str, Any]
 """A task as `Tasks.get` returns it."""
 
 
-def ended_at(task: Shown) -> datetime | None:
-    """When a task ended; `None` while it runs."""
-    return datetime.fromisoformat(task["ended_at"]) if task["ended_at"] else None
-
-
 def header(task: Shown, ref: TaskRef, workflow_url: str | None, now: datetime) -> Markup:
     """The facts and state of the task, with a link to its workflow."""
     return render(
         "tasks/header.html",
         task=task,
-        began=datetime.fromisoformat(task["submitted_at"]),
-        ended=ended_at(task),
+        began=task["submitted_at"],
+        ended=task["ended_at"],
         now=now,
         workflow_url=workflow_url,
         workflow_id=ref.workflow_id,

@@ -114,9 +114,9 @@ class _TaskPage:
         asked = await use.pages.tasks.approvals(tenant, self._task_id)
         self._approvals.show(render("tasks/approvals.html", approvals=asked))
         turns = await use.pages.timelines.turns(
-            tenant, self._task_id, ended_at=detail.ended_at(task), before=self._before, limit=TURNS
+            tenant, self._task_id, ended_at=task["ended_at"], before=self._before, limit=TURNS
         )
-        submitted = datetime.fromisoformat(task["submitted_at"]) if turns.before is None else None
+        submitted = task["submitted_at"] if turns.before is None else None
         if turns.turns:
             self._gantt.show(gantt(turns.turns, now, submitted), height=gantt_height(turns.turns))
         self._turns.show(detail.turns_table(turns.turns, now, self._task_id, turns.before, newest=self._before is None))

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import AsyncIterator
-from datetime import datetime
 
 import pytest
 from temporalio.client import Client
@@ -26,8 +25,7 @@ async def system(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIte
 async def kinds(system: World, task_id: str, tenant: str = TENANT) -> list[tuple[str, int, list[str]]]:
     """Agent, number and kinds of steps of every turn. A busy machine decides how long something is queued."""
     task = await system.tasks.get(TENANT, task_id)
-    ended_at = task["ended_at"] and datetime.fromisoformat(task["ended_at"])
-    page = await Timelines(system.pool).turns(tenant, task_id, ended_at=ended_at)
+    page = await Timelines(system.pool).turns(tenant, task_id, ended_at=task["ended_at"])
     return [
         (turn.agent_id, turn.number, [step.kind for step in turn.steps if step.kind is not StepKind.QUEUED])
         for turn in page.turns

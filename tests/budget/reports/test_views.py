@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from pydantic_core import to_json
 
 from purser.budget.gate import NOTHING, Amount
 from purser.budget.policies.policy import Policy
@@ -47,8 +48,8 @@ def test_everything_shown_is_json() -> None:
     policy = Policy(limit_tokens=2**53 - 1)
     at = datetime(2026, 11, 20, tzinfo=UTC)
     seen = BudgetView(Scope.parse("task:t"), policy, {"mode": "default"}, at, at, NOTHING, NOTHING, NOTHING, NOTHING)
-    shown = json.loads(json.dumps(seen.to_json()))
-    assert (shown["limit_tokens"], shown["window_start"]) == (2**53 - 1, "2026-11-20T00:00:00+00:00")
+    shown = json.loads(to_json(seen.to_json()))
+    assert (shown["limit_tokens"], shown["window_start"]) == (2**53 - 1, "2026-11-20T00:00:00Z")
     assert (shown["warn_at"], shown["backpressure"][0], shown["pressure"]) == ([0.8], [0.8, 50], "low")
 
 

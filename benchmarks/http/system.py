@@ -44,6 +44,10 @@ class System:
             "machine": sum(whole) - whole.idle - getattr(whole, "iowait", 0.0),
         }
 
+    def memory_mb(self) -> float:
+        """Memory of the gateway's process, in megabytes."""
+        return float(self.gateway.memory_info().rss) / 1e6
+
 
 @asynccontextmanager
 async def system(command: str = "gateway", **settings: str) -> AsyncIterator[System]:

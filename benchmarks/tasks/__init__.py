@@ -1,8 +1,9 @@
 """What a task of one plain turn costs: its time from the request to its end, its histories, and how many end a second.
 
 A gateway and a worker run in one process with their own Postgres and Temporal; the provider answers at once, so that
-what is measured is the way. Beside it, on the same Temporal, run workflows that do nothing. The figures are valid only
-if every task completed, the ledger charged what the provider served, and the audit is clean.
+what is measured is the way. Beside it, on the same Temporal, run workflows that do nothing. At the end many tasks wait
+for one approval. The figures are valid only if every task completed, the ledger charged what the provider served, and
+the audit is clean.
 """
 
 import asyncio
@@ -19,10 +20,13 @@ from purser.benchmarks.http.system import System
 from purser.benchmarks.outcome import Outcome, Table
 from purser.benchmarks.tasks.baselines import QUEUE, EmptyPair, FiveActivities
 from purser.benchmarks.tasks.histories import History, history_of
+from purser.benchmarks.tasks.parked import Parked, park
 from purser.benchmarks.tasks.running import Tasks, running_tasks
 
 SECONDS = 10.0
 IN_FLIGHT = (1, 8, 32)
+PARKED = 1_000
+"""Tasks that wait for an approval at the same time."""
 WARM_UP = 5
 """Tasks and workflows that run before anything is measured."""
 
@@ -55,19 +59,20 @@ def run(data: Path | None, seconds: float = SECONDS) -> Outcome:
         data: not used.
         seconds: of each line.
     """
-    return asyncio.run(measure(seconds, IN_FLIGHT))
+    return asyncio.run(measure(seconds, IN_FLIGHT, PARKED))
 
 
-async def measure(seconds: float, in_flight: Sequence[int]) -> Outcome:
-    """Measures workflows that do nothing, and tasks with so many in flight."""
+async def measure(seconds: float, in_flight: Sequence[int], parked: int) -> Outcome:
+    """Measures workflows that do nothing, tasks with so many in flight, and as many that wait for an approval."""
     async with running_tasks() as running:
         tasks = running.tasks
         await asyncio.gather(*(tasks.run() for _ in range(WARM_UP)))
         empty = [await _empty(running.client, each, seconds) for each in (FiveActivities, EmptyPair)]
         lines = [await _line(running.system, tasks, each, seconds) for each in in_flight]
         histories = await _histories(running.client, tasks)
-        gate = await running.gate(status for line in lines for status in line.measured.answers)
-    return _outcome(lines, [*empty, *histories], gate, seconds)
+        waited = await park(running, parked)
+        gate = await running.gate([*(status for line in lines for status in line.measured.answers), *waited.statuses])
+    return _outcome(lines, [*empty, *histories], waited, gate, seconds)
 
 
 async def _empty(client: Client, workflow: type[FiveActivities | EmptyPair], seconds: float) -> dict[str, Any]:
@@ -107,15 +112,18 @@ def _figures(name: str, history: History, p50_ms: float, p99_ms: float | None) -
     }  # fmt: skip
 
 
-def _outcome(lines: Sequence[Line], workflows: list[dict[str, Any]], gate: dict[str, bool], seconds: float) -> Outcome:
+def _outcome(
+    lines: Sequence[Line], workflows: list[dict[str, Any]], parked: Parked, gate: dict[str, bool], seconds: float
+) -> Outcome:
     found = [line.figures() for line in lines]
     return Outcome(
         gate_passed=all(gate.values()),
-        results={"lines": found, "workflows": workflows, "gate": gate},
+        results={"lines": found, "workflows": workflows, "parked": parked.figures(), "gate": gate},
         settings={"seconds": seconds},
         tables=[
             Table("tasks of one plain turn", tuple(found[0]), [tuple(line.values()) for line in found]),
             Table("workflows", tuple(workflows[0]), [tuple(each.values()) for each in workflows]),
+            Table("tasks that wait for one approval", tuple(parked.figures()), [tuple(parked.figures().values())]),
             Table("gate", ("what", "holds"), [(name, "yes" if holds else "no") for name, holds in gate.items()]),
         ],
     )

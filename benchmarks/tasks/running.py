@@ -39,11 +39,19 @@ class Tasks:
 
     async def run(self) -> str:
         """Runs one task in a session of its own; returns its status at the end."""
+        return await self.ended(await self.submit())
+
+    async def submit(self, session: str | None = None) -> TaskRef:
+        """Submits a task; `None`: in a session of its own."""
         name = f"bench-{next(self._numbers)}"
-        self.last = ref = TaskRef(name)
-        task = {"session_id": name, "task_id": name, "input": "Hello.", "agents": [self._agent]}
+        self.last = TaskRef(name)
+        task = {"session_id": session or name, "task_id": name, "input": "Hello.", "agents": [self._agent]}
         async with self._http.post("/v1/tasks", json=task) as answer:
             answer.raise_for_status()
+        return self.last
+
+    async def ended(self, ref: TaskRef) -> str:
+        """Waits for the end of a task; returns its status."""
         handle = self._client.get_workflow_handle(ref.workflow_id)
         while True:
             try:
@@ -61,14 +69,15 @@ class Running:
     system: System
     client: Client
     tasks: Tasks
-    _http: aiohttp.ClientSession
+    http: aiohttp.ClientSession
+    """To the gateway, as an admin."""
     _provider: str
 
     async def gate(self, statuses: Iterable[object]) -> dict[str, bool]:
         """Whether tasks that ended so ran correctly. Nothing else may have run."""
-        async with self._http.get(f"{self._provider}/served") as answer:
+        async with self.http.get(f"{self._provider}/served") as answer:
             served = (await answer.json())["calls"] * (PROMPT + REPLY)
-        async with self._http.get("/v1/usage", params={"by": "day"}) as answer:
+        async with self.http.get("/v1/usage", params={"by": "day"}) as answer:
             charged = sum(day["charged_tokens"] for day in (await answer.json())["items"])
         async with await create_pool(self.system.dsn, size=1) as pool:
             return {

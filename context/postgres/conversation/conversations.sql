@@ -35,27 +35,37 @@ select seq, digest, user_id from (
 ) as stored order by part;
 
 -- name: times
-select seq, created_at from messages where tenant = $1 and session_id = $2 and seq = any($3);
+select m.seq, m.created_at
+from unnest($3::bigint[]) as wanted (seq) cross join lateral session_message($1, $2, wanted.seq) as m;
 
 -- name: last_seq
 select next_seq - 1 from sessions where tenant = $1 and session_id = $2;
 
 -- name: read
-select seq, thread, body, tokens, created_at from messages where tenant = $1 and session_id = $2 and seq = any($3) order by seq;
+select m.seq, m.thread, m.body, m.tokens, m.created_at
+from unnest($3::bigint[]) as wanted (seq) cross join lateral session_message($1, $2, wanted.seq) as m order by m.seq;
 
 -- name: texts
-select seq, body from messages where tenant = $1 and session_id = $2 and seq = any($3);
+select m.seq, m.body
+from unnest($3::bigint[]) as wanted (seq) cross join lateral session_message($1, $2, wanted.seq) as m;
 
 -- name: read_thread
 select seq, thread, body, tokens, created_at from messages
 where tenant = $1 and session_id = $2 and thread = $3 and seq between $4 and $5 order by seq;
 
 -- name: page
+-- Of the thread $3, or of all threads if it is null: each by its own index.
+with page as (
+    (select * from messages where tenant = $1 and session_id = $2 and $3::text is null and seq > $4 order by seq limit $5)
+    union all
+    (select * from messages
+     where tenant = $1 and session_id = $2 and (thread, seq) > ($3, $4) and (thread, seq) <= ($3, 9223372036854775807)
+     order by thread, seq limit $5)
+)
 select m.seq, m.thread, m.body, m.tokens, m.created_at, coalesce(k.pinned, false) as pinned
-from messages m
+from page m
 left join pin_marks k on k.tenant = m.tenant and k.session_id = m.session_id and k.seq = m.seq
-where m.tenant = $1 and m.session_id = $2 and ($3::text is null or m.thread = $3) and m.seq > $4
-order by m.seq limit $5;
+order by m.seq;
 
 -- name: callers
 -- Ids of $4 that belong to a tool call of the thread.
@@ -63,9 +73,17 @@ select distinct called.id from messages m, unnest(m.call_ids) as called (id)
 where m.tenant = $1 and m.session_id = $2 and m.thread = $3 and called.id = any($4) and m.seq < $5;
 
 -- name: counts
-select seq, (tokens ->> $4)::integer as tokens from messages where tenant = $1 and session_id = $2 and seq = any($3);
+select m.seq, (m.tokens ->> $4)::integer as tokens
+from unnest($3::bigint[]) as wanted (seq) cross join lateral session_message($1, $2, wanted.seq) as m;
 
 -- name: add_counts
-update messages set tokens = messages.tokens || jsonb_build_object($3::text, counted.tokens)
-from unnest($4::bigint[], $5::integer[]) as counted (seq, tokens)
-where tenant = $1 and session_id = $2 and messages.seq = counted.seq;
+-- Finds its rows as `session_message` does. A row that changes meanwhile is left out, and is counted again when it is asked for.
+update messages set tokens = messages.tokens || jsonb_build_object($3::text, found.tokens)
+from (
+    select m.ctid, counted.tokens from unnest($4::bigint[], $5::integer[]) as counted (seq, tokens)
+    cross join lateral (
+        select ctid from messages
+        where tenant = $1 and session_id = $2 and seq >= counted.seq and seq <= counted.seq order by seq limit 1
+    ) as m
+) as found
+where messages.tenant = $1 and messages.ctid = found.ctid;

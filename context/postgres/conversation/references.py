@@ -22,6 +22,8 @@ _MARGIN = 1.2
 """Factor by which more messages are examined than would take the tokens of a window, if all were of mean size."""
 _MORE = 4
 """Factor by which more messages are examined if these are too few."""
+_EVERYTHING = None, 0, 0, None
+"""Bounds of an excerpt that omits nothing: tokens, primers, newest messages, and messages to examine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,35 +74,31 @@ async def read_references(
     own: Connection, running: RunningFigures, source: Source, summary: Summary | None, within: Within | None
 ) -> References:
     """Reads all messages that the summary does not cover, without those that no window has room for."""
-    arguments = (*source.place, source.tokenizer.key, source.upto)
-    first, last, passed = (summary.first_seq, summary.last_seq, summary.passed) if summary else (1, 0, ())
-    if within and (found := await _excerpt(own, running, source, arguments, summary, within)):
+    if within and (found := await _excerpt(own, running, source, summary, within)):
         return found
     if summary:
-        rows = await own.fetch(_SQL["uncovered_refs"], *arguments, first, last, passed)
+        first, last, passed = _covered(summary)
+        rows = await _rows(own, source, _EVERYTHING, (first, last, passed))
         if not any(_is_marked_call(row, last, passed) for row in rows):
             return References(rows, (first, last))
     # Nothing is omitted, or a required message belongs to a group in the omitted range: read the whole thread.
-    return References(await own.fetch(_SQL["refs"], *arguments))
+    return References(await _rows(own, source, _EVERYTHING, _covered(None)))
 
 
 async def _excerpt(
     own: Connection,
     running: RunningFigures,
     source: Source,
-    arguments: tuple[object, ...],
     summary: Summary | None,
     within: Within,
 ) -> References | None:
     """What a window can show, judged by tokens alone; `None` if a group reaches into what it cannot show."""
-    first, last, passed = (summary.first_seq, summary.last_seq, summary.passed) if summary else (1, 0, ())
+    first, last, passed = _covered(summary)
     mean = running.mean_tokens(*source.place, source.tokenizer) or _USUAL_TOKENS
     newest = max(2 * within.newest, int(_MARGIN * within.tokens / mean))
     while True:
-        rows = await own.fetch(
-            _SQL["excerpt"], *arguments, source.tokenizer.vocabulary, within.tokens, within.primers, within.newest,
-            newest, first, last, passed,
-        )  # fmt: skip
+        bounds = within.tokens, within.primers, within.newest, newest
+        rows = await _rows(own, source, bounds, (first, last, passed))
         if rows and rows[0]["tail"] is not None:
             break
         if sum(row["seq"] > last for row in rows) < newest:
@@ -204,6 +202,19 @@ def message_ref(row: asyncpg.Record, tokens: int, passed: Collection[int], place
     seq, role, _, call_ids, tool_call_id, characters, pinned, *_ = row
     number = seq if place is None else place
     return MessageRef(number, role, tokens, tuple(call_ids), tool_call_id, pinned, seq in passed, characters)
+
+
+async def _rows(
+    own: Connection, source: Source, bounds: tuple[int | None, ...], covered: tuple[int, int, tuple[int, ...]]
+) -> list[asyncpg.Record]:
+    tokenizer = source.tokenizer
+    counted = tokenizer.key, source.upto, tokenizer.vocabulary
+    return await own.fetch(_SQL["excerpt"], *source.place, *counted, *bounds, *covered)
+
+
+def _covered(summary: Summary | None) -> tuple[int, int, tuple[int, ...]]:
+    """The range of a summary, and what it passed over."""
+    return (summary.first_seq, summary.last_seq, summary.passed) if summary else (1, 0, ())
 
 
 def _seq(row: asyncpg.Record) -> int:

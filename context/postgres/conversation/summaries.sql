@@ -52,18 +52,23 @@ select 1 from compression_health where tenant = $1 and session_id = $2 and threa
 
 -- name: uncovered
 -- Number and tokens of what a window shows: the last summary and all messages after it, and of those before its range.
-select count(m.seq) as messages,
-       (coalesce(sum(coalesce((m.tokens ->> $4)::bigint,
-                              (select max(value::bigint) from jsonb_each_text(m.tokens)))), 0)
-        + coalesce(max(s.tokens_after), 0))::bigint as tokens,
-       coalesce(max(m.seq), 0) as last_seq, coalesce(max(h.fruitless_seq), 0) as fruitless_seq
-from (select 1) as one
-left join lateral (
+with summary as (
     select first_seq, last_seq, tokens_after from summaries
-    where tenant = $1 and session_id = $2 and thread = $3 order by version desc limit 1) s on true
-left join compression_health h on h.tenant = $1 and h.session_id = $2 and h.thread = $3
-left join messages m on m.tenant = $1 and m.session_id = $2 and m.thread = $3
-    and (m.seq > coalesce(s.last_seq, 0) or m.seq < coalesce(s.first_seq, 0));
+    where tenant = $1 and session_id = $2 and thread = $3 order by version desc limit 1
+), shown as (
+    select seq, tokens from messages
+    where tenant = $1 and session_id = $2 and thread = $3 and seq > coalesce((select last_seq from summary), 0)
+    union all
+    select seq, tokens from messages
+    where tenant = $1 and session_id = $2 and thread = $3 and seq < (select first_seq from summary)
+)
+select count(*) as messages,
+       (coalesce(sum(coalesce((tokens ->> $4)::bigint, (select max(value::bigint) from jsonb_each_text(tokens)))), 0)
+        + coalesce((select tokens_after from summary), 0))::bigint as tokens,
+       coalesce(max(seq), 0) as last_seq,
+       coalesce((select fruitless_seq from compression_health where tenant = $1 and session_id = $2 and thread = $3), 0)
+       as fruitless_seq
+from shown;
 
 -- name: failed
 -- The last consecutive failure begins the cooldown; the next failure counts from 1.

@@ -31,26 +31,20 @@ select session_id, null, thread, null, null, null, null, null, null, term, posti
 from held join running using (term) where before < $6;
 
 -- name: found
--- Messages by their places, in time order. `offset 0` forces lookups by key, whatever the planner estimates for the session.
+-- Messages by their places, in time order.
 select w.rank, w.session_id, t.seq, m.thread, m.body, m.created_at
 from unnest($2::text[], $3::text[], $4::integer[], $5::integer[]) with ordinality as w (session_id, thread, block, at, rank)
 cross join lateral (
     select ('x' || encode(substring(b.seqs from 8 * w.at + 1 for 8), 'hex'))::bit(64)::bigint as seq from memory_turns b
     where b.tenant = $1 and b.session_id = w.session_id and b.thread = w.thread and b.block = w.block offset 0
 ) as t
-cross join lateral (
-    select m.thread, m.body, m.created_at from messages m
-    where m.tenant = $1 and m.session_id = w.session_id and m.seq = t.seq offset 0
-) as m
+cross join lateral session_message($1, w.session_id, t.seq) as m
 order by m.created_at, w.session_id, t.seq;
 
 -- name: read
 select w.session_id, w.seq, m.thread, m.body, m.created_at
 from unnest($2::text[], $3::bigint[]) as w (session_id, seq)
-cross join lateral (
-    select thread, body, created_at from messages
-    where tenant = $1 and session_id = w.session_id and seq = w.seq offset 0
-) as m
+cross join lateral session_message($1, w.session_id, w.seq) as m
 order by m.created_at, w.session_id, w.seq;
 
 -- name: follow

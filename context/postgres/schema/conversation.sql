@@ -39,6 +39,13 @@ create table messages (
 create index messages_thread on messages (tenant, session_id, thread, seq);
 create index messages_fixed on messages (tenant, session_id, thread, seq) where pinned or role in ('system', 'developer');
 
+-- A message by its number. As a range, in order, because only the primary key serves that: for an equation, another index that
+-- begins with the session may look as cheap, and would be read from its first message to its last.
+create function session_message(p_tenant text, p_session_id text, p_seq bigint) returns setof messages language sql stable as $$
+    select * from messages where tenant = p_tenant and session_id = p_session_id and seq >= p_seq and seq <= p_seq
+    order by seq limit 1
+$$;
+
 -- Tombstones of deleted sessions: figures, no text. A deleted id is never used again.
 create table deleted_sessions (
     tenant     text not null,

@@ -6,7 +6,7 @@
 -- the first p_primers messages and 20 more, as system messages do not count. Up to `tail` or p_last, from p_first or the message
 -- after `head` on, only required messages are included: those that stay verbatim, those that the summary passed over
 -- (p_passed), and the first user message. A message not yet counted for p_key counts as its vocabulary does, p_vocabulary, which
--- is never more.
+-- is never more. Without p_tokens and p_examined, everything but the range of the summary is included.
 -- Planned once: planning takes as long as reading. Comparisons of rows leave only the index of threads, because another in the
 -- same order would read all other threads of the session.
 create function thread_excerpt(p_tenant text, p_session_id text, p_thread text, p_key text, p_upto bigint, p_vocabulary text,
@@ -28,7 +28,7 @@ begin
         select seq, sum(coalesce(tokens, others)) over newer as upto, row_number() over newer as place
         from newest window newer as (order by seq desc rows unbounded preceding)
     ), gap as materialized (
-        select (select max(seq) from summed where upto > p_tokens and place > p_newest) as tail,
+        select (select max(seq) from summed where p_tokens is not null and upto > p_tokens and place > p_newest) as tail,
                case when p_last > 0 then p_last else coalesce(max(first.seq), 0) end as head
         from (
             select seq from messages where tenant = p_tenant and session_id = p_session_id
@@ -36,8 +36,8 @@ begin
             order by thread, seq limit p_primers + 20
         ) as first
     ), hole as materialized (
-        select head, tail, case when p_last > 0 then p_first else head + 1 end as first,
-               case when p_last > 0 then coalesce(tail, p_last) else tail end as last
+        select head, tail, case when p_last > 0 then least(p_first, p_upto + 1) else head + 1 end as first,
+               case when p_last > 0 then least(coalesce(tail, p_last), p_upto) else tail end as last
         from gap
     ), marked as (
         select seq from pin_marks where tenant = p_tenant and session_id = p_session_id and pinned
@@ -56,9 +56,7 @@ begin
         union all
         select m.seq, m.role, (m.tokens ->> p_key)::integer, m.call_ids, m.tool_call_id, m.characters
         from (select seq from marked union select seq from first_request union select unnest(p_passed)) as retained
-        cross join lateral (
-            select * from messages where tenant = p_tenant and session_id = p_session_id and seq = retained.seq offset 0
-        ) as m
+        cross join lateral session_message(p_tenant, p_session_id, retained.seq) as m
         where m.thread = p_thread and m.role not in ('system', 'developer')
           and m.seq between (select first from hole) and (select last from hole)
         union all

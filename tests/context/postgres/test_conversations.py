@@ -12,6 +12,7 @@ from purser.context.errors import MessageNotFound, OriginReused
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.tokens import count_message
+from purser.context.windows.excerpts import Within
 from tests.support.context.conversations import assistant, call, calling, result, talk, user
 
 TENANT, SESSION, MODEL = "acme", "s1", "gpt-4o"
@@ -186,6 +187,16 @@ async def test_a_conversation_ends_where_the_task_saw_it_and_leaves_out_its_inpu
     await append(conversations, *talk(6))
     found = await conversations.conversation(TENANT, SESSION, model=MODEL, upto=5, without=[5])
     assert [ref.seq for ref in found.messages] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("within", [None, Within(100, 3)])
+async def test_a_conversation_ends_where_the_task_saw_it_even_if_a_summary_covers_more(
+    conversations: Conversations, pool: Pool, within: Within | None
+) -> None:
+    await append(conversations, *talk(6), user("keep", pinned=True), *talk(3))
+    assert await cover(pool, 2, 8)
+    found = await conversations.conversation(TENANT, SESSION, model=MODEL, upto=5, within=within)
+    assert [ref.seq for ref in found.messages] == [1]
 
 
 async def test_covered_messages_are_left_out_unless_they_stay_verbatim(

@@ -69,10 +69,17 @@ GUARDS = [
     Guard(WORDS, "words", "and session_id = any(array(select session_id from searched))", "", sessions),
     Guard(WORDS, "found", "b.tenant = $1", "$1::text is not null", weights),
     Guard(WORDS, "found", "b.session_id = w.session_id", "true", sessions),
-    Guard(WORDS, "found", "m.tenant = $1", "$1::text is not null", tenants),
-    Guard(WORDS, "found", "m.session_id = w.session_id", "true", sessions),
-    Guard(WORDS, "read", "tenant = $1", "$1::text is not null", vectors_of_tenants),
-    Guard(WORDS, "read", "session_id = w.session_id", "true", vectors_of_sessions),
+    *(
+        Guard(
+            WORDS, name, f"session_message($1, w.session_id, {seq})", f"(select * from messages where {without})", spec
+        )
+        for name, seq, without, spec in (
+            ("found", "t.seq", "$1::text is not null and session_id = w.session_id and seq = t.seq", tenants),
+            ("found", "t.seq", "tenant = $1 and seq = t.seq", sessions),
+            ("read", "w.seq", "$1::text is not null and session_id = w.session_id and seq = w.seq", vectors_of_tenants),
+            ("read", "w.seq", "tenant = $1 and seq = w.seq", vectors_of_sessions),
+        )
+    ),
     # --- what the index takes in
     Guard(INDEX, "unindexed", "tenant = $1", "$1::text is not null", tenants),
     Guard(INDEX, "unindexed", "session_id = $2", "$2::text is not null", sessions),
@@ -106,7 +113,7 @@ GUARDS = [
 ]
 
 
-@pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: f"{guard.name}: {guard.sql}")
+@pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: f"{guard.name}: {guard.sql} -> {guard.instead}")
 async def test_without_the_filter_its_specification_fails(
     guard: Guard, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

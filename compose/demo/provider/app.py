@@ -1,9 +1,10 @@
-"""The provider's model endpoints: chat completions, embeddings, the list of models, recorded tool results.
+"""The provider's model endpoints: completions, responses, embeddings, the list of models, recorded tool results.
 
 ```
 POST /v1/chat/completions                        answered by rules and defaults
 POST /r/{recording}/v1/chat/completions          answered by a recording of one agent
 POST /r/{recording}/{agent}/v1/chat/completions  answered by a recording, for one of its agents
+POST …/v1/completions, …/v1/responses            the same answers in the other protocols for texts
 POST …/v1/embeddings                             vectors computed without a model
 GET  …/v1/models
 GET  /r/{recording}/tools/{tool_call_id}         the recorded result of a tool call
@@ -13,6 +14,8 @@ GET  /r/{recording}/tools/{tool_call_id}         the recorded result of a tool c
 import hashlib
 import json
 import math
+import time
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import ValidationError
@@ -22,6 +25,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from purser.compose.demo.provider.answers import Answer, ChatAnswer, ResponsesAnswer, TextAnswer
 from purser.compose.demo.provider.control import Control
 from purser.compose.demo.provider.control_routes import control_routes
 from purser.compose.demo.provider.delivery import Delivery, Exchange, HangUp
@@ -30,21 +34,37 @@ from purser.compose.demo.provider.errors import RecordingError, reason
 from purser.compose.demo.provider.script import Fault, RequestInfo, Rule
 from purser.compose.demo.provider.service_log import Arrival, End, Outcome
 from purser.compose.demo.provider.tokens import Completion, complete, prompt_tokens
-from purser.compose.demo.provider.wire import ChatRequest, EmbeddingRequest, ModelRequest, error_payload
+from purser.compose.demo.provider.wire import (
+    ChatRequest,
+    CompletionRequest,
+    EmbeddingRequest,
+    ModelRequest,
+    ResponsesRequest,
+    error_payload,
+)
 
 PREFIXES = ("", "/r/{recording}", "/r/{recording}/{agent}")
 MODELS = ("gpt-4o", "gpt-4o-mini")
 """The models that are listed; requests for any other name are answered too."""
 
+_PROTOCOLS: dict[str, tuple[Callable[[bytes], ModelRequest], type[Answer]]] = {
+    "chat/completions": (ChatRequest.model_validate_json, ChatAnswer),
+    "completions": (lambda body: CompletionRequest.model_validate_json(body).chat(), TextAnswer),
+    "responses": (lambda body: ResponsesRequest.model_validate_json(body).chat(), ResponsesAnswer),
+    "embeddings": (EmbeddingRequest.model_validate_json, ChatAnswer),
+}
+"""How requests are read and answered, by path."""
 _CODES = {401: "invalid_api_key", 404: "not_found", 429: "rate_limit_exceeded"}
 
 
 def build_app(control: Control, hang_up: HangUp) -> Starlette:
     """The provider as an ASGI application."""
-    chat, vectors = _ModelEndpoint(control, hang_up, ChatRequest), _ModelEndpoint(control, hang_up, EmbeddingRequest)
     lookups = _Lookups(control)
-    routes = [Route(f"{prefix}/v1/chat/completions", chat, methods=["POST"]) for prefix in PREFIXES]
-    routes += [Route(f"{prefix}/v1/embeddings", vectors, methods=["POST"]) for prefix in PREFIXES]
+    routes = [
+        Route(f"{prefix}/v1/{path}", _ModelEndpoint(control, hang_up, read, answer), methods=["POST"])
+        for prefix in PREFIXES
+        for path, (read, answer) in _PROTOCOLS.items()
+    ]
     routes += [Route(f"{prefix}/v1/models", lookups.models) for prefix in PREFIXES]
     routes += [Route("/r/{recording}/tools/{tool_call_id}", lookups.tool_result)]
     return Starlette(routes=routes + control_routes(control))
@@ -53,10 +73,13 @@ def build_app(control: Control, hang_up: HangUp) -> Starlette:
 class _ModelEndpoint:
     """Logs each request, decides what happens to it, and sends the answer or a refusal."""
 
-    def __init__(self, control: Control, hang_up: HangUp, kind: type[ModelRequest]) -> None:
+    def __init__(
+        self, control: Control, hang_up: HangUp, read: Callable[[bytes], ModelRequest], answer: type[Answer]
+    ) -> None:
         self._control = control
         self._hang_up = hang_up
-        self._kind = kind
+        self._read = read
+        self._answer = answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         http = Request(scope, receive)
@@ -65,7 +88,7 @@ class _ModelEndpoint:
         except ClientDisconnect:
             return  # an incomplete request gets no answer and no line in the log
         try:
-            request = self._kind.model_validate_json(body)
+            request = self._read(body)
         except ValidationError as error:
             info, digest = _request_info(http, None), hashlib.sha256(body).hexdigest()
             seq = self._control.log.arrived(_arrival(info, digest))
@@ -87,7 +110,8 @@ class _ModelEndpoint:
             completion = self._completion(rule, info, request)
         except RecordingError as error:
             return self._refuse(seq, 404, str(error))
-        exchange = Exchange(seq, info, request, prompt, completion, rule, fault)
+        written = self._answer(f"chatcmpl-{seq}", int(time.time()), request.model)
+        exchange = Exchange(seq, info, request, prompt, completion, written, rule, fault)
         return Delivery(exchange, self._control, self._hang_up)
 
     def _completion(self, rule: Rule, info: RequestInfo, request: ModelRequest) -> Completion:

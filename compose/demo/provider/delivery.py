@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import json
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,12 +10,13 @@ from typing import Any
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from purser.compose.demo.provider.answers import Answer
 from purser.compose.demo.provider.control import Control
 from purser.compose.demo.provider.embeddings import embedding_list
 from purser.compose.demo.provider.script import Fault, FaultKind, RequestInfo, Rule
 from purser.compose.demo.provider.service_log import End, Outcome
 from purser.compose.demo.provider.tokens import Completion, Piece
-from purser.compose.demo.provider.wire import EmbeddingRequest, Head, ModelRequest, Usage
+from purser.compose.demo.provider.wire import EmbeddingRequest, ModelRequest, Usage
 
 TOKENS_PER_CHUNK = 16
 
@@ -42,6 +42,8 @@ class Exchange:
     """The tokens of the prompt."""
     completion: Completion = field(repr=False)
     """The completion to send; empty for embeddings."""
+    answer: Answer
+    """How the completion is written."""
     rule: Rule = field(repr=False)
     """The rule that answers it."""
     fault: Fault | None
@@ -55,7 +57,6 @@ class Delivery:
         self._exchange = exchange
         self._control = control
         self._hang_up = hang_up
-        self._head = Head(f"chatcmpl-{exchange.seq}", int(time.time()), exchange.request.model)
         self._chunks = list(_chunks(exchange.completion.pieces, exchange.rule.chunks))
         self._status: int | None = None
         self._produced = 0
@@ -110,26 +111,27 @@ class Delivery:
     async def _send_whole(self, scope: Scope, receive: Receive, send: Send, usage: Usage | None) -> None:
         async for _ in self._paced():
             pass
-        request, done = self._exchange.request, self._exchange.completion
-        if isinstance(request, EmbeddingRequest):
-            body = embedding_list(request) | ({"usage": usage.payload()} if usage else {})
+        exchange = self._exchange
+        if isinstance(exchange.request, EmbeddingRequest):
+            body = embedding_list(exchange.request) | ({"usage": usage.payload()} if usage else {})
         else:
-            body = self._head.completion(done.content, done.tool_calls, done.finish_reason, usage)
-        await JSONResponse(body, headers={"x-request-id": self._head.id})(scope, receive, send)
+            body = exchange.answer.whole(exchange.completion, usage)
+        await JSONResponse(body, headers={"x-request-id": exchange.answer.id})(scope, receive, send)
         self._status, self._usage = 200, usage
 
     async def _stream(self, send: Send, usage: Usage | None) -> None:
-        headers = [(b"content-type", b"text/event-stream"), (b"x-request-id", self._head.id.encode())]
+        answer = self._exchange.answer
+        headers = [(b"content-type", b"text/event-stream"), (b"x-request-id", answer.id.encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         self._status = 200
-        await _send_event(send, self._head.chunk({"role": "assistant", "content": ""}))
+        for payload in answer.begin():
+            await _send_event(send, payload)
         async for pieces in self._paced():
-            await _send_event(send, self._head.chunk(_delta(pieces)))
-        await _send_event(send, self._head.chunk({}, self._exchange.completion.finish_reason))
-        if usage is not None:
-            await _send_event(send, self._head.usage_chunk(usage))
-            self._usage = usage
-        await send({"type": "http.response.body", "body": b"data: [DONE]\n\n", "more_body": False})
+            await _send_event(send, answer.part(pieces))
+        for payload in answer.end(self._exchange.completion, usage):
+            await _send_event(send, payload)
+        self._usage = usage
+        await send({"type": "http.response.body", "body": answer.last, "more_body": False})
 
     async def _paced(self) -> AsyncIterator[Sequence[Piece]]:
         """The chunks, each after its delay, with the fault applied at its point."""
@@ -189,19 +191,3 @@ def _chunks(pieces: Sequence[Piece], wanted: int | None) -> Iterator[Sequence[Pi
     count = min(wanted or -(-len(pieces) // TOKENS_PER_CHUNK), len(pieces))
     edges = [len(pieces) * index // count for index in range(count + 1)] if count else []
     return (pieces[start:end] for start, end in itertools.pairwise(edges))
-
-
-def _delta(pieces: Sequence[Piece]) -> dict[str, Any]:
-    """What a chunk adds: text, beginnings of tool calls, parts of their arguments."""
-    calls: dict[int, dict[str, Any]] = {}
-    for piece in pieces:
-        if piece.call is None:
-            continue
-        call = calls.setdefault(piece.call, {"index": piece.call, "function": {"arguments": ""}})
-        if piece.opens is not None:
-            call |= {"id": piece.opens.id, "type": "function"}
-            call["function"]["name"] = piece.opens.function.name
-        call["function"]["arguments"] += piece.arguments
-    text = "".join(piece.content for piece in pieces)
-    delta: dict[str, Any] = {"content": text} if text or not calls else {}
-    return delta | ({"tool_calls": list(calls.values())} if calls else {})

@@ -1,6 +1,5 @@
-"""The part of the OpenAI protocol that the provider supports: chat completions and embeddings."""
+"""The part of the OpenAI protocol that the provider supports: chat and text completions, responses, embeddings."""
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -101,6 +100,61 @@ class ChatRequest(Wire):
         return self.messages[-1].text
 
 
+class CompletionRequest(Wire):
+    """A request for one completion of a text: the protocol before that of chats."""
+
+    model: str = Field(min_length=1)
+    """The requested model; any name is served."""
+    prompt: str | tuple[str, ...] = Field(min_length=1)
+    """The text; several are read as one prompt."""
+    stream: bool = False
+    """Whether the answer comes as server-sent events."""
+    stream_options: StreamOptions | None = None
+    """Options of the stream."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Cap of the completion in tokens."""
+    n: Literal[1] = 1
+    """Number of completions; only one is supported."""
+
+    def chat(self) -> ChatRequest:
+        """The same request as a chat."""
+        prompts = (self.prompt,) if isinstance(self.prompt, str) else self.prompt
+        return ChatRequest(
+            model=self.model,
+            messages=tuple(Message(role="user", content=text) for text in prompts),
+            stream=self.stream,
+            stream_options=self.stream_options,
+            max_tokens=self.max_tokens,
+        )
+
+
+class ResponsesRequest(Wire):
+    """A request for one response. Of its items only messages are supported."""
+
+    model: str = Field(min_length=1)
+    """The requested model; any name is served."""
+    input: str | tuple[Message, ...] = Field(min_length=1)
+    """The prompt."""
+    instructions: str | None = None
+    """The system message."""
+    stream: bool = False
+    """Whether the answer comes as server-sent events."""
+    max_output_tokens: int | None = Field(default=None, ge=1)
+    """Cap of the response in tokens."""
+
+    def chat(self) -> ChatRequest:
+        """The same request as a chat. Its usage is always reported."""
+        said = (Message(role="user", content=self.input),) if isinstance(self.input, str) else self.input
+        system = () if self.instructions is None else (Message(role="system", content=self.instructions),)
+        return ChatRequest(
+            model=self.model,
+            messages=(*system, *said),
+            stream=self.stream,
+            stream_options=StreamOptions(include_usage=True),
+            max_tokens=self.max_output_tokens,
+        )
+
+
 class EmbeddingRequest(Wire):
     """A request for the vectors of some texts."""
 
@@ -161,40 +215,15 @@ class Usage(Wire):
             "completion_tokens_details": {"reasoning_tokens": self.reasoning_tokens, "audio_tokens": 0},
         }
 
-
-@dataclass(frozen=True)
-class Head:
-    """The fields that every payload of one completion repeats."""
-
-    id: str
-    """Id of the completion."""
-    created: int
-    """Creation time in seconds since 1970."""
-    model: str
-    """The model that answers."""
-
-    def completion(
-        self, content: str | None, tool_calls: tuple[ToolCall, ...], finish_reason: str, usage: Usage | None
-    ) -> dict[str, Any]:
-        """The whole answer as one payload."""
-        message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None}
-        if tool_calls:
-            message["tool_calls"] = [call.model_dump() for call in tool_calls]
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason}
-        body = self._payload("chat.completion", [choice])
-        return body if usage is None else body | {"usage": usage.payload()}
-
-    def chunk(self, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
-        """One chunk of a streamed answer."""
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-        return self._payload("chat.completion.chunk", [choice])
-
-    def usage_chunk(self, usage: Usage) -> dict[str, Any]:
-        """The last chunk of a stream whose client requested the usage: it has no choices."""
-        return self._payload("chat.completion.chunk", []) | {"usage": usage.payload()}
-
-    def _payload(self, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
-        return {"id": self.id, "object": kind, "created": self.created, "model": self.model, "choices": choices}
+    def responses_payload(self) -> dict[str, Any]:
+        """The usage as the JSON of responses."""
+        return {
+            "input_tokens": self.prompt_tokens,
+            "input_tokens_details": {"cached_tokens": self.cached_tokens},
+            "output_tokens": self.completion_tokens,
+            "output_tokens_details": {"reasoning_tokens": self.reasoning_tokens},
+            "total_tokens": self.total_tokens,
+        }
 
 
 ModelRequest = ChatRequest | EmbeddingRequest

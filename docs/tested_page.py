@@ -112,9 +112,13 @@ _PLUGIN: dict[str, Cell | str] = {
 }
 
 
-def _adapter(name: str, page: str, folder: str, **other: Cell | str) -> Way:
+def _adapter(name: str, page: str, folder: str, table: str = "test_table.py", **other: Cell | str) -> Way:
     cells = _TABLE | {case.replace("_", " "): cell for case, cell in other.items()}
-    return Way(name, page, f"client/tests/{folder}/test_table.py", cells)
+    return Way(name, page, f"client/tests/{folder}/{table}", cells)
+
+
+def _litellm(name: str, table: str) -> Way:
+    return _adapter(f"LiteLLM, `{name}`", "litellm.md", "litellm", table, cancelled=_BY_LEASE, left_stream=_BY_LEASE)
 
 
 WAYS = (
@@ -123,7 +127,9 @@ WAYS = (
     _adapter("pydantic-ai", "pydantic-ai.md", "pydantic_ai"),
     _adapter("LangChain", "langchain.md", "langchain"),
     _adapter("Google ADK", "google-adk.md", "google_adk"),
-    _adapter("LiteLLM", "litellm.md", "litellm", cancelled=_BY_LEASE, left_stream=_BY_LEASE),
+    _litellm("acompletion", "test_table.py"),
+    _litellm("atext_completion", "test_table_of_texts.py"),
+    _litellm("aresponses", "test_table_of_responses.py"),
     Way("MCP, `PaidTools`", "mcp.md", "client/tests/mcp/test_paid_tools.py", _PAID),
     Way("MCP, `hold_tools`", "mcp.md", "client/tests/mcp/test_hold_tools.py", _OF_OTHERS),
     Way("proxy, OpenAI's client", "openai-clients.md", "client/tests/clients/test_openai.py", _PROXY),

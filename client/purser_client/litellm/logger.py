@@ -16,6 +16,7 @@ from purser_client.client import AsyncPurser
 from purser_client.errors import CannotHold, PurserError
 from purser_client.litellm.final import UnheldCall, final
 from purser_client.litellm.request import HELD, held, limit_of, messages_of, model_of, tools_of
+from purser_client.usage import plain
 
 _KEY = "purser_key"
 _UNHELD = "LiteLLM asks nobody before %s of %s: no hold covers it"
@@ -24,7 +25,9 @@ log = logging.getLogger("purser_client")
 
 
 class PurserLogger(CustomLogger):
-    """Holds before `acompletion` and `aembedding`, and settles after them, also where a Router calls them.
+    """Holds before a call that is awaited, and settles after it, also where a Router makes it.
+
+    Held are `acompletion`, `atext_completion`, `aresponses` and `aembedding`.
 
     Calls of other kinds are refused. Put it last in `litellm.callbacks`.
 
@@ -55,10 +58,16 @@ class PurserLogger(CustomLogger):
         self, kwargs: dict[str, Any], call_type: CallTypes | None
     ) -> dict[str, Any] | None:
         """Holds. Raises `NotAdmitted`, or what else kept the gate from answering, before anything is sent."""
+        outer = self._open.get(_details(kwargs).get(_KEY, ""))
         if call_type not in HELD:
-            if self._refuses and _KEY not in _details(kwargs):
+            # Of calls that are not awaited it asks before this one only, in an event loop that is not the client's.
+            awaited = call_type is not CallTypes.responses
+            if self._refuses and outer is None and awaited:
                 raise final(_cannot_hold(getattr(call_type, "value", call_type), model_of(kwargs)))
             return None
+        if outer is not None:
+            # LiteLLM answers some calls by one of another kind, which sends the same request.
+            return held(kwargs, call_type, outer.max_tokens)
         try:
             call = self._purser.call(
                 **asked(self._options, limit_of(kwargs, call_type)),
@@ -102,20 +111,25 @@ class PurserLogger(CustomLogger):
         if kwargs.get("cache_hit"):
             await call.settle(NOTHING)
         else:
-            for choice in response_obj.choices:
-                call.arrived({"choices": [{"delta": choice.message.model_dump()}]})
             await _charge(call, response_obj)
 
     async def async_log_failure_event(
         self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
-        """Settles a stream that broke off by what LiteLLM has counted of it."""
+        """Settles a stream that broke off by what LiteLLM has counted of it, or by what has arrived."""
         if (call := self._ended(kwargs)) is None:
             return
         if (usage := kwargs.get("combined_usage_object")) is not None:
             await call.settle({"input": usage.prompt_tokens, "output": usage.completion_tokens, "estimated": True})
         else:
             await call.end(kwargs.get("exception"))
+
+    async def async_post_call_streaming_deployment_hook(
+        self, request_data: Mapping[str, Any], response_chunk: Any, call_type: CallTypes | None
+    ) -> None:
+        """Notes what arrives of a stream of `aresponses`. Of others LiteLLM shows only the end, and counts them."""
+        if (call := self._open.get(_details(request_data).get(_KEY, ""))) is not None:
+            call.arrived(response_chunk)
 
     def log_pre_api_call(self, model: Any, messages: Any, kwargs: dict[str, Any]) -> None:
         """Stops a request that is not held, or says that it passes.
@@ -136,12 +150,14 @@ class PurserLogger(CustomLogger):
 
 
 def _cannot_hold(kind: Any, model: Any) -> CannotHold:
-    remedy = "await acompletion or aembedding, call the proxy, or let it pass with PurserLogger(unheld='pass')"
+    remedy = "await a call that is held, such as acompletion, call the proxy, or let it pass with unheld='pass'"
     return CannotHold(f"{_UNHELD % (kind, model)}; {remedy}")
 
 
 def _details(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    details: Mapping[str, Any] = request["litellm_logging_obj"].model_call_details
+    """What LiteLLM notes of a request, of which some hooks get only its parameters, and some the notes themselves."""
+    logging = request.get("litellm_logging_obj") or request.get("litellm_params", {}).get("litellm_logging_obj")
+    details: Mapping[str, Any] = request if logging is None else logging.model_call_details
     return details
 
 
@@ -156,8 +172,9 @@ async def _started(call: AsyncCall) -> int:
 
 async def _charge(call: AsyncCall, response: Any) -> None:
     """Settles by the usage of a reply; where it has none, by the estimate, or what has arrived of a stream."""
-    usage = getattr(response, "usage", None)
-    if usage is not None and usage.total_tokens:
+    reply = getattr(response, "response", response)  # that of the event which ends a stream of Responses
+    usage = plain(getattr(reply, "usage", None))
+    if usage and usage["total_tokens"]:
         await call.settle(usage)
     else:
         await call.end()

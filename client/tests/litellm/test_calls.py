@@ -19,6 +19,12 @@ from purser_client import BudgetRefused, CannotHold
 from purser_client.litellm import PurserLogger, UnheldCall
 
 SAID = [{"role": "user", "content": HELLO}]
+CALLS: dict[str, Callable[..., Awaitable[Any]]] = {
+    "acompletion": partial(litellm.acompletion, messages=SAID),
+    "atext_completion": partial(litellm.atext_completion, prompt=HELLO),
+    "aresponses": partial(litellm.aresponses, input=HELLO),
+}
+of_each_kind = pytest.mark.parametrize("kind", CALLS)
 EMBEDDER = "openai/text-embedding-3-small"
 
 
@@ -29,24 +35,26 @@ def caching() -> Iterator[None]:
     litellm.cache = None
 
 
+@of_each_kind
 @pytest.mark.parametrize("name", ["max_retries", "num_retries"])
 async def test_a_call_without_a_router_is_one_request_that_litellm_does_not_repeat_by_itself(
-    door: Door, road_of: Callable[..., Any], name: str
+    door: Door, road_of: Callable[..., Any], kind: str, name: str
 ) -> None:
     params = road_of().params | {name: 2}
     await door.script(faults=[{"kind": "server_error", "times": 2}])
     for number in (1, 2):
         with pytest.raises(litellm.InternalServerError):
-            await litellm.acompletion(messages=SAID, **params)
+            await CALLS[kind](**params)
         assert len(await door.served()) == number
     await door.is_charged(2 * (PROMPT + OUTPUT))
 
 
-async def test_a_refused_call_is_not_repeated_past_the_gate(door: Door, road_of: Callable[..., Any]) -> None:
+@of_each_kind
+async def test_a_refused_call_is_not_repeated_past_the_gate(door: Door, road_of: Callable[..., Any], kind: str) -> None:
     params = road_of().params
     await door.limit(10)
     with pytest.raises(BudgetRefused) as refused:
-        await litellm.acompletion(messages=SAID, num_retries=2, **params)
+        await CALLS[kind](num_retries=2, **params)
     assert door.asks == 1
     assert await door.served() == []
     again = pickle.loads(pickle.dumps(refused.value))
@@ -54,15 +62,16 @@ async def test_a_refused_call_is_not_repeated_past_the_gate(door: Door, road_of:
     assert str(again).startswith(f"refuse: {door.session} may spend 10 tokens")
 
 
+@of_each_kind
 @pytest.mark.parametrize("name", ["max_retries", "num_retries"])
 async def test_retries_of_a_deployment_do_not_repeat_a_request_under_its_hold(
-    door: Door, road_of: Callable[..., Any], name: str
+    door: Door, road_of: Callable[..., Any], kind: str, name: str
 ) -> None:
-    params = road_of().params | {name: 2}
-    router = litellm.Router([{"model_name": "greeter", "litellm_params": params}], num_retries=0)
+    road = road_of()
+    road.params[name] = 2
     await door.script(faults=[{"kind": "drop", "times": 2}])
-    with pytest.raises(litellm.InternalServerError):
-        await router.acompletion("greeter", SAID)
+    with pytest.raises((litellm.InternalServerError, litellm.APIConnectionError)):
+        await road.ask(HELLO)
     assert len(await door.served()) == 1
     await door.is_charged(PROMPT + OUTPUT)
 
@@ -111,13 +120,60 @@ async def test_a_stream_is_settled_although_litellm_has_seen_another_callback_be
     await door.is_charged(*(one["charged_tokens"] for one in await door.served()))
 
 
-async def test_a_stream_that_breaks_off_is_charged_what_has_arrived(door: Door, road_of: Callable[..., Any]) -> None:
+@of_each_kind
+async def test_a_stream_that_breaks_off_is_charged_what_has_arrived(
+    door: Door, road_of: Callable[..., Any], kind: str
+) -> None:
     await door.script(
         rules=[{"reply": {"content": WORDS}, "chunks": 40}], faults=[{"kind": "drop", "after_chunks": ARRIVED}]
     )
-    with pytest.raises(litellm.APIConnectionError):
+    with pytest.raises(Exception, match="payload is not completed"):
         [piece async for piece in road_of().stream(HELLO)]
     await door.is_charged(PROMPT + ARRIVED)
+
+
+@of_each_kind
+async def test_a_stream_that_the_provider_refuses_costs_nothing(
+    door: Door, road_of: Callable[..., Any], kind: str
+) -> None:
+    await door.script(faults=[{"kind": "rate_limited", "retry_after_ms": 1}])
+    with pytest.raises(litellm.RateLimitError):
+        [piece async for piece in road_of().stream(HELLO)]
+    await door.is_charged(0)
+
+
+@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize(
+    "answered_by",
+    [
+        pytest.param(partial(litellm.aresponses, input=HELLO, use_chat_completions_api=True), id="chat"),
+        pytest.param(partial(litellm.acompletion, messages=SAID, model="openai/responses/gpt-4o"), id="responses"),
+    ],
+)
+async def test_a_call_that_litellm_answers_by_one_of_another_kind_is_held_once(
+    door: Door, road_of: Callable[..., Any], answered_by: Callable[..., Any], streams: bool
+) -> None:
+    await door.limit(PROMPT + 20)
+    await door.script(rules=[{"reply": {"content": WORDS}}])
+    named = {name: value for name, value in road_of(min_output_tokens=10).params.items() if name != "max_tokens"}
+    answer = await answered_by(**(named | answered_by.keywords), stream=streams)
+    if streams:
+        assert [event async for event in answer]
+    [served] = await door.served()
+    assert (door.asks, served["end"]["produced_tokens"]) == (1, 20)
+    await door.is_charged(PROMPT + 20)
+
+
+@pytest.mark.parametrize("kind", ["aresponses"])
+async def test_the_instructions_of_a_response_are_counted(door: Door, road_of: Callable[..., Any], kind: str) -> None:
+    params = road_of().params
+    await door.limit(PROMPT + OUTPUT + 6)
+    with pytest.raises(BudgetRefused):
+        await litellm.aresponses(HELLO, instructions="be very kind", **params)
+    await litellm.aresponses(HELLO, instructions="be kind", **params)
+    [served] = await door.served()
+    assert served["arrival"]["prompt_tokens"] == PROMPT + 6
+    await door.is_charged(served["charged_tokens"])
 
 
 async def test_a_stream_that_was_left_is_forgotten_with_what_litellm_keeps_of_it(
@@ -175,28 +231,30 @@ async def test_an_embedding_is_refused_and_no_hidden_repetition_is_under_its_hol
 
 
 UNHELD: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
-    "text_completion": lambda params: litellm.atext_completion(prompt=HELLO, **params),
-    "responses": lambda params: litellm.aresponses(input=HELLO, **params),
     "image_generation": lambda params: litellm.aimage_generation(prompt=HELLO, **params),
     "transcription": lambda params: litellm.atranscription(file=("a.wav", b"a"), **params),
 }
 
 
-@pytest.mark.parametrize("kind", UNHELD)
+@pytest.mark.parametrize("other", UNHELD)
 async def test_calls_of_other_kinds_are_refused_before_anything_is_sent(
-    door: Door, road_of: Callable[..., Any], kind: str
+    door: Door, road_of: Callable[..., Any], other: str
 ) -> None:
     params = road_of().params
-    with pytest.raises(CannotHold, match=f"LiteLLM asks nobody before a{kind} of "):
-        await UNHELD[kind]({name: params[name] for name in ("model", "api_base", "api_key")})
+    with pytest.raises(CannotHold, match=f"LiteLLM asks nobody before a{other} of "):
+        await UNHELD[other]({name: params[name] for name in ("model", "api_base", "api_key")})
     assert (door.asks, await door.served()) == (0, [])
 
 
 async def test_calls_before_which_litellm_awaits_nobody_are_not_sent(door: Door, road_of: Callable[..., Any]) -> None:
     road = road_of(retries=2)
-    call = partial(litellm.completion, messages=SAID, num_retries=2, **road.params)
-    for unheld in (call, partial(road.router.completion, "greeter", SAID)):
-        with pytest.raises(UnheldCall, match="LiteLLM asks nobody before completion of gpt-4o"):
+    for kind, unheld in (
+        ("completion", partial(litellm.completion, messages=SAID, num_retries=2, **road.params)),
+        ("completion", partial(road.router.completion, "greeter", SAID)),
+        ("text_completion", partial(litellm.text_completion, HELLO, num_retries=2, **road.params)),
+        ("responses", partial(litellm.responses, HELLO, num_retries=2, **road.params)),
+    ):
+        with pytest.raises(UnheldCall, match=f"LiteLLM asks nobody before {kind} of gpt-4o"):
             await asyncio.to_thread(unheld)
     assert (door.asks, await door.served()) == (0, [])
 

@@ -20,6 +20,7 @@ LOCAL = {
     "balance_sampling": "one row: when a sweep sampled balances last",
     "checkpoint_horizon": "one row: how far the sweep that makes checkpoints has come",
     "checkpoints": "one chain of digests over the journal of all tenants, in the order of its numbers",
+    "closed_ranges": "one chain of the ranges of checkpoints that retention deleted",
 }
 """Tables of the ledger's package that belong to no tenant."""
 SWEEP_INDEXES = {
@@ -50,6 +51,8 @@ SWEEPS = {
     "budget/postgres/reports/stored_limits.sql stored_limits": "`purser doctor` checks the policies of all tenants",
     "budget/postgres/schema/reports/checkpoints.sql ledger_digest": "checkpoints cover the entries of all tenants",
     "budget/postgres/schema/reports/checkpoints.sql ledger_checkpoint": "checkpoints cover the entries of all tenants",
+    "budget/postgres/schema/closings.sql closings_total": "the audit checks the whole ledger",
+    "budget/postgres/schema/reports/retention.sql": "a checkpoint covers the entries of all tenants, and goes whole",
     "budget/postgres/schema/calls/closing.sql ledger_expire": "expiry finds tenants, then works on each in turn",
     "budget/postgres/schema/events.sql number_events": "positions are one order of all tenants",
     "budget/postgres/schema/limits/grants.sql ledger_sweep_grants": "expiry finds tenants, then works on each in turn",

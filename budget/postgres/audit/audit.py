@@ -26,6 +26,7 @@ _CHECKS: Mapping[str, str] = {
     "policies": "a stored policy does not match its last recorded change",
     "templates": "a template does not match its last recorded change, or a scope does not have what its templates give",
     "checkpoints": "entries of a closed range were erased or rewritten",
+    "closings": "what was deleted, or what takes its place, is not what was recorded",
     "grants": "a grant, its entries and its approval do not match",
 }
 

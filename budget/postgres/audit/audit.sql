@@ -1,15 +1,20 @@
 -- name: balances
 -- Balances that differ from the sum of their entries, or from the rows of their holds and grants.
 with summed as (
-    select tenant, scope_id, window_start, count(*) as entries, max(seq) as seq,
+    select tenant, scope_id, window_start, sum(case kind when 'closing' then seq else 1 end) as entries, max(seq) as seq,
            sum(d_spent_tokens) as spent_tokens, sum(d_held_tokens) as held_tokens, sum(d_granted_tokens) as granted_tokens,
                sum(d_overrun_tokens) as overrun_tokens,
            sum(d_spent_nano) as spent_nano, sum(d_held_nano) as held_nano, sum(d_granted_nano) as granted_nano, sum(d_overrun_nano) as overrun_nano
-    from moves group by 1, 2, 3
+    from counted_moves group by 1, 2, 3
 ), holding as (
-    select h.tenant, u.scope_id, u.window_start, sum(h.tokens) as held_tokens, sum(h.nano) as held_nano,
-           sum(h.charged_tokens) as spent_tokens, sum(h.charged_nano) as spent_nano
-    from holds h cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, window_start) group by 1, 2, 3
+    select x.tenant, x.scope_id, x.window_start, sum(x.held_tokens) as held_tokens, sum(x.held_nano) as held_nano,
+           sum(x.spent_tokens) as spent_tokens, sum(x.spent_nano) as spent_nano
+    from (select h.tenant, u.scope_id, u.window_start, h.tokens as held_tokens, h.nano as held_nano,
+                 h.charged_tokens as spent_tokens, h.charged_nano as spent_nano
+          from holds h cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, window_start)
+          union all
+          select c.tenant, c.scope_id, c.window_start, 0, 0, c.gone_tokens, c.gone_nano from closings c) x
+    group by 1, 2, 3
 ), granting as (
     select tenant, scope_id, window_start, sum(tokens) as granted_tokens, sum(nano) as granted_nano
     from grants where ended_at is null group by 1, 2, 3
@@ -35,14 +40,22 @@ where x.balance is distinct from x.entries or x.balance is distinct from x.rows;
 
 -- name: rolling
 -- What was posted as rolled off is, at each such entry, the sum of the charges that were at least the length of the
--- window old, and a balance names the last of them.
+-- window old, and a balance names the last of them. Of what was posted while some of these were younger than charges that
+-- are deleted now, only the sum is known: it is part of all that follow.
 with ordered as materialized (
     select e.tenant, e.scope_id, e.window_start, e.seq, max(e.at) over w as at,
-           sum(case when e.kind in ('settle', 'overrun', 'presumed') then e.d_spent_tokens else 0 end) over w as tokens,
-           sum(case when e.kind in ('settle', 'overrun', 'presumed') then e.d_spent_nano else 0 end) over w as nano,
-           sum(case when e.kind = 'rolled_off' then -e.d_spent_tokens else 0 end) over w as rolled_tokens,
-           sum(case when e.kind = 'rolled_off' then -e.d_spent_nano else 0 end) over w as rolled_nano, e.kind = 'rolled_off' as rolls
-    from moves e where rolling_length(e.window_start) is not null
+           sum(case when e.kind = 'closing' then c.spent_tokens + c.rolled_tokens
+                    when e.kind in ('settle', 'overrun', 'presumed') then e.d_spent_tokens
+               else 0 end) over w as tokens,
+           sum(case when e.kind = 'closing' then c.spent_nano + c.rolled_nano
+                    when e.kind in ('settle', 'overrun', 'presumed') then e.d_spent_nano
+               else 0 end) over w as nano,
+           sum(case e.kind when 'closing' then c.rolled_tokens when 'rolled_off' then -e.d_spent_tokens else 0 end) over w as rolled_tokens,
+           sum(case e.kind when 'closing' then c.rolled_nano when 'rolled_off' then -e.d_spent_nano else 0 end) over w as rolled_nano,
+           e.kind = 'rolled_off' as rolls, coalesce(c.seq, 0) as closed
+    from counted_moves e
+    left join closings c on c.tenant = e.tenant and c.scope_id = e.scope_id and c.window_start = e.window_start
+    where rolling_length(e.window_start) is not null
     window w as (partition by e.tenant, e.scope_id, e.window_start order by e.seq)
 ), late as materialized (
     select e.tenant, e.scope_id, e.window_start, e.seq, e.d_spent_tokens as tokens, e.d_spent_nano as nano, ledger_first_charge(e) as first
@@ -52,11 +65,12 @@ with ordered as materialized (
     from (select o.*, 0 as mark, o.at as posted from ordered o
           union all
           select o.tenant, o.scope_id, o.window_start, o.seq, o.at - rolling_length(o.window_start), o.tokens, o.nano, o.rolled_tokens, o.rolled_nano,
-                 true, 1, o.at
+                 true, o.closed, 1, o.at
           from ordered o where o.rolls) m
     window w as (partition by m.tenant, m.scope_id, m.window_start order by m.at, m.mark)
 ), claims as (
-    select f.tenant, f.scope_id, f.window_start, f.seq, f.front, f.rolled_tokens, f.rolled_nano from fronts f where f.mark = 1
+    select f.tenant, f.scope_id, f.window_start, f.seq, f.front, f.rolled_tokens, f.rolled_nano from fronts f
+    where f.mark = 1 and f.front >= f.closed
     union all
     select b.tenant, b.scope_id, b.window_start, b.rolled_seq, b.rolled_to, b.rolled_tokens, b.rolled_nano
     from balances b where rolling_length(b.window_start) is not null
@@ -72,36 +86,38 @@ cross join lateral (
 where (c.rolled_tokens, c.rolled_nano) <> (x.tokens, x.nano);
 
 -- name: entries_without_balance
-select distinct e.tenant, e.scope_id, e.window_start::text as window_start from moves e
+select distinct e.tenant, e.scope_id, e.window_start::text as window_start from counted_moves e
 left join balances b on b.tenant = e.tenant and b.scope_id = e.scope_id and b.window_start = e.window_start where b.scope_id is null;
 
 -- name: chain
 -- The entries of a balance are numbered without gaps in the order of their events, each belongs to a posting, and the balance
--- after a posting is what its entries and all before them moved.
+-- after a posting is what its entries and all before them moved. Of deleted entries the closing is one; its posting may remain.
 with moved as materialized (
     select m.tenant, m.scope_id, m.window_start, m.seq, m.number, m.entry_id, m.kind, m.at,
-           row_number() over w as place, lag(m.number, 1, 0::bigint) over w as p_number,
+           lag(m.seq, 1, 0::bigint) over w as p_seq, lag(m.number, 1, 0::bigint) over w as p_number,
            sum(m.d_spent_tokens) over w as spent_tokens, sum(m.d_held_tokens) over w as held_tokens,
            sum(m.d_granted_tokens) over w as granted_tokens, sum(m.d_overrun_tokens) over w as overrun_tokens,
            sum(m.d_spent_nano) over w as spent_nano, sum(m.d_held_nano) over w as held_nano,
            sum(m.d_granted_nano) over w as granted_nano, sum(m.d_overrun_nano) over w as overrun_nano
-    from moves m window w as (partition by m.tenant, m.scope_id, m.window_start order by m.seq, m.number)
+    from counted_moves m window w as (partition by m.tenant, m.scope_id, m.window_start order by m.seq, m.number)
 )
 select m.tenant, m.scope_id, m.entry_id, m.seq, m.kind
 from moved m
 left join lateral ledger_posting(m.tenant, m.scope_id, m.window_start, m.seq) p on true
-where m.seq <> m.place or m.number <= m.p_number
-   or (m.seq >= p.first_seq and m.number between p.first_number and p.last_number and m.at = p.at
-       and p.late = (m.kind in ('late', 'correction'))) is not true
+where m.number <= m.p_number
+   or (m.kind <> 'closing' and (
+          m.seq <> m.p_seq + 1
+       or (m.seq >= p.first_seq and m.number between p.first_number and p.last_number and m.at = p.at
+           and p.late = (m.kind in ('late', 'correction'))) is not true))
    or (m.seq = p.last_seq
        and (p.spent_tokens, p.held_tokens, p.granted_tokens, p.overrun_tokens, p.spent_nano, p.held_nano, p.granted_nano, p.overrun_nano)
         <> (m.spent_tokens, m.held_tokens, m.granted_tokens, m.overrun_tokens, m.spent_nano, m.held_nano, m.granted_nano, m.overrun_nano))
 union all
 select p.tenant, p.scope_id, null, p.last_seq, null
-from (select t.*, lag(t.last_seq, 1, 0::bigint) over (partition by t.tenant, t.scope_id, t.window_start order by t.last_seq) as p_last
-      from postings t) p
+from (select t.*, lag(t.last_seq) over (partition by t.tenant, t.scope_id, t.window_start order by t.last_seq) as p_last from postings t) p
+left join closings c on c.tenant = p.tenant and c.scope_id = p.scope_id and c.window_start = p.window_start
 left join moved m on m.tenant = p.tenant and m.scope_id = p.scope_id and m.window_start = p.window_start and m.seq = p.last_seq
-where p.first_seq <> p.p_last + 1 or m.seq is null;
+where p.first_seq <> coalesce(p.p_last, c.posted_seq, 0) + 1 or m.seq is null;
 
 -- name: overspend
 -- Invariant 1: what the gate admits in hard or approval mode fits at that moment; later excess has a kind that states
@@ -109,13 +125,13 @@ where p.first_seq <> p.p_last + 1 or m.seq is null;
 with moved as materialized (
     select m.*, sum(m.d_spent_tokens + m.d_held_tokens) over w as tokens, sum(m.d_granted_tokens) over w as granted_tokens,
            sum(m.d_spent_nano + m.d_held_nano) over w as nano, sum(m.d_granted_nano) over w as granted_nano
-    from moves m window w as (partition by m.tenant, m.scope_id, m.window_start order by m.seq)
+    from counted_moves m window w as (partition by m.tenant, m.scope_id, m.window_start order by m.seq)
 )
 select m.tenant, m.scope_id, m.entry_id, m.kind, a.mode
 from moved m
 cross join lateral ledger_posting(m.tenant, m.scope_id, m.window_start, m.seq) p
 cross join lateral ledger_limits(m.gate_tokens, m.gate_nano, m.gate_mode, p) a
-where m.kind not in ('overrun', 'presumed', 'late', 'correction', 'rolled_off')
+where m.kind not in ('overrun', 'presumed', 'late', 'correction', 'rolled_off', 'closing')
   and (m.d_spent_tokens + m.d_held_tokens > 0 or m.d_spent_nano + m.d_held_nano > 0) and a.mode <> 'soft'
   and (((m.tokens > a.limit_tokens + m.granted_tokens) is true and m.d_spent_tokens + m.d_held_tokens > 0)
     or ((m.nano > a.limit_nano + m.granted_nano) is true and m.d_spent_nano + m.d_held_nano > 0));
@@ -128,10 +144,18 @@ where (e.scope_ids, e.window_starts) is distinct from (h.scope_ids, h.window_sta
 -- name: charges
 -- The entries of a hold on each scope add up to what it holds and was charged, and no entry belongs to a missing hold.
 with moved as (
-    select tenant, hold_id, scope_id, window_start, sum(d_held_tokens) as tokens, sum(d_held_nano) as nano,
-           sum(d_spent_tokens) as charged_tokens, sum(d_spent_nano) as charged_nano, sum(d_overrun_tokens) as overrun_tokens,
-               sum(d_overrun_nano) as overrun_nano
-    from moves where kind not in ('grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed', 'rolled_off') group by 1, 2, 3, 4
+    select x.tenant, x.hold_id, x.scope_id, x.window_start, sum(x.d_held_tokens) as tokens, sum(x.d_held_nano) as nano,
+           sum(x.d_spent_tokens) as charged_tokens, sum(x.d_spent_nano) as charged_nano, sum(x.d_overrun_tokens) as overrun_tokens,
+               sum(x.d_overrun_nano) as overrun_nano
+    from (select m.tenant, m.hold_id, m.scope_id, m.window_start, m.d_held_tokens, m.d_held_nano, m.d_spent_tokens, m.d_spent_nano,
+                 m.d_overrun_tokens, m.d_overrun_nano
+          from moves m where m.kind not in ('grant', 'grant_ended', 'limit_raised', 'limit_lowered', 'mode_changed', 'rolled_off')
+          union all
+          select c.tenant, c.hold_id, u.scope_id, u.window_start, c.d_held_tokens, c.d_held_nano, c.d_spent_tokens, c.d_spent_nano,
+                 c.d_overrun_tokens, c.d_overrun_nano
+          from carried_events c left join holds h on h.tenant = c.tenant and h.hold_id = c.hold_id
+          left join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, window_start) on true) x
+    group by 1, 2, 3, 4
 ), expected as (
     select h.tenant, h.hold_id, u.scope_id, u.window_start, h.tokens, h.nano, h.charged_tokens, h.charged_nano, a.overrun_tokens, a.overrun_nano
     from holds h cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, window_start)
@@ -150,9 +174,10 @@ from holds h
 left join lateral (select coalesce(sum(a.tokens), 0) as tokens, coalesce(sum(a.nano), 0) as nano, count(*) as started,
                           count(*) filter (where a.state = 'started') as silent
            from attempts a where a.tenant = h.tenant and a.hold_id = h.hold_id) c on true
-left join lateral (select count(*) filter (where e.kind = 'release') as released, count(*) filter (where e.kind = 'expire') as expired,
-                          count(*) filter (where e.kind = 'hold') as held
-           from journal e where e.tenant = h.tenant and e.hold_id = h.hold_id) n on true
+left join lateral (select coalesce(sum(e.events) filter (where e.kind = 'release'), 0) as released,
+                          coalesce(sum(e.events) filter (where e.kind = 'expire'), 0) as expired,
+                          coalesce(sum(e.events) filter (where e.kind = 'hold'), 0) as held
+           from hold_moves e where e.tenant = h.tenant and e.hold_id = h.hold_id) n on true
 where c.tokens <> h.charged_tokens or c.nano <> h.charged_nano or c.started <> h.attempts
    or c.silent > case when h.state = 'held' then 1 else 0 end
    or (h.views is not null and (
@@ -163,13 +188,25 @@ where c.tokens <> h.charged_tokens or c.nano <> h.charged_nano or c.started <> h
    or (h.state in ('settled', 'released', 'expired')) <> (h.ended_at is not null);
 
 -- name: grants
--- Every grant has an entry for its beginning and its end, and an approved request granted the sum of its grants.
+-- Every grant has an entry for its beginning and its end, and an approved request granted the sum of its grants. Of deleted
+-- entries the number is known, by balance.
 select g.tenant, 'grant ' || g.grant_id as found from grants g
 left join (select e.tenant, e.scope_ids, e.ref, count(*) filter (where e.kind = 'grant') as made,
                   count(*) filter (where e.kind = 'grant_ended') as ended
            from journal e where e.kind in ('grant', 'grant_ended') group by 1, 2, 3) n
     on n.tenant = g.tenant and n.scope_ids = array[g.scope_id] and n.ref = g.grant_id::text
-where n.made is distinct from 1 or n.ended <> case when g.ended_at is null then 0 else 1 end
+left join closings c on c.tenant = g.tenant and c.scope_id = g.scope_id and c.window_start = g.window_start
+where coalesce(n.made, 0) not between case when c.grants_made > 0 then 0 else 1 end and 1
+   or coalesce(n.ended, 0) not between case when g.ended_at is null or c.grants_ended > 0 then 0 else 1 end
+                               and case when g.ended_at is null then 0 else 1 end
+union all
+select c.tenant, 'grants of ' || c.scope_id
+from closings c
+cross join lateral (select count(*) as made, count(g.ended_at) as ended from grants g
+                    where g.tenant = c.tenant and g.scope_id = c.scope_id and g.window_start = c.window_start) g
+cross join lateral (select count(*) filter (where e.kind = 'grant') as made, count(*) filter (where e.kind = 'grant_ended') as ended
+                    from balance_moves e where e.tenant = c.tenant and e.scope_id = c.scope_id and e.window_start = c.window_start) n
+where (g.made, g.ended) <> (n.made + c.grants_made, n.ended + c.grants_ended)
 union all
 select a.tenant, 'approval ' || a.approval_id from approvals a
 left join lateral (select coalesce(sum(g.tokens), 0) as tokens, coalesce(sum(g.nano), 0) as nano
@@ -181,14 +218,21 @@ where case when a.task = '' then a.granted_tokens else 0 end <> g.tokens or case
 -- entry of a hold those that the gate applied.
 select b.tenant, 'balance' as row, b.scope_id, b.window_start::text as window_start, b.seq, b.limit_tokens, b.limit_nano, b.mode
 from balances b
-left join postings p on p.tenant = b.tenant and p.scope_id = b.scope_id and p.window_start = b.window_start and p.last_seq = b.seq
+left join lateral (
+    select t.limit_tokens, t.limit_nano, t.mode from postings t
+    where t.tenant = b.tenant and t.scope_id = b.scope_id and t.window_start = b.window_start and t.last_seq = b.seq
+    union all
+    select c.limit_tokens, c.limit_nano, c.mode from closings c
+    where c.tenant = b.tenant and c.scope_id = b.scope_id and c.window_start = b.window_start and c.posted_seq = b.seq) p on true
 where (b.limit_tokens, b.limit_nano, b.mode) is distinct from (p.limit_tokens, p.limit_nano, coalesce(p.mode, 'soft'))
 union all
 select p.tenant, 'posting ' || p.last_number, p.scope_id, p.window_start::text, p.last_seq, p.limit_tokens, p.limit_nano, p.mode from (
-    select t.*, lag(t.limit_tokens) over w as p_tokens, lag(t.limit_nano) over w as p_nano, lag(t.mode, 1, 'soft') over w as p_mode
+    select t.*, lag(t.limit_tokens) over w as p_tokens, lag(t.limit_nano) over w as p_nano, lag(t.mode) over w as p_mode
     from postings t window w as (partition by t.tenant, t.scope_id, t.window_start order by t.last_seq)
 ) p
-where (p.limit_tokens, p.limit_nano, p.mode) is distinct from (p.p_tokens, p.p_nano, p.p_mode)
+left join closings c on p.p_mode is null and c.tenant = p.tenant and c.scope_id = p.scope_id and c.window_start = p.window_start
+where (p.limit_tokens, p.limit_nano, p.mode)
+      is distinct from (coalesce(p.p_tokens, c.limit_tokens), coalesce(p.p_nano, c.limit_nano), coalesce(p.p_mode, c.mode, 'soft'))
   and not exists (select from journal e where e.tenant = p.tenant and e.number = p.last_number
                     and e.kind in ('hold', 'top_up', 'limit_raised', 'limit_lowered', 'mode_changed'))
 union all
@@ -206,7 +250,7 @@ select a.tenant, a.hold_id, a.attempt, a.state, a.tokens
 from attempts a
 left join lateral (select count(*) filter (where e.kind = 'settle') as settled, count(*) filter (where e.kind = 'late') as late,
                           count(*) filter (where e.kind = 'presumed') as presumed
-                   from journal e where e.tenant = a.tenant and e.hold_id = a.hold_id and e.attempt = a.attempt) n on true
+                   from hold_moves e where e.tenant = a.tenant and e.hold_id = a.hold_id and e.attempt = a.attempt) n on true
 where a.state <> case when n.settled + n.late > 0 then 'reported' when n.presumed > 0 then 'presumed' else 'started' end
    or (a.state = 'reported') <> (a.digest is not null) or (a.state = 'reported') <> (a.usage is not null)
    or (a.state = 'reported') <> (a.reported_at is not null) or a.late <> (n.late > 0)
@@ -246,16 +290,34 @@ left join templated_policies f on f.tenant = s.tenant and f.scope_id = s.scope_i
 where (m.sources, given.fields) is distinct from (f.sources, to_jsonb(f) - array['tenant', 'scope_id', 'sources']);
 
 -- name: checkpoints
--- Closed ranges of the journal match their digests, and the ranges are contiguous.
+-- Closed ranges of the journal match their digests, and the ranges are contiguous. Deleted ones are compared with the record of
+-- deleted ranges.
 select c.checkpoint_id, c.first_number, c.last_number, c.events, found.events as events_now
 from (select k.*, lag(k.last_number, 1, 0::bigint) over w as p_last, lag(k.digest, 1, ''::bytea) over w as p_digest
       from checkpoints k window w as (order by k.checkpoint_id)) c
+left join closed_ranges r on r.checkpoint_id = c.checkpoint_id
 cross join lateral (select count(*) as events from journal e where 0 + e.number between c.first_number and c.last_number) found
-where found.events <> c.events or c.first_number <> c.p_last + 1 or c.previous <> c.p_digest
-   or c.digest <> ledger_digest(c.first_number, c.last_number, c.previous);
+where c.first_number <> c.p_last + 1 or c.previous <> c.p_digest
+   or (r.checkpoint_id is null and (found.events <> c.events or c.digest <> ledger_digest(c.first_number, c.last_number, c.previous)));
+
+-- name: closings
+-- Deleted ranges are the first ones of checkpoints, in order, nothing of them is left, and the closings are those that the last
+-- of them made.
+select r.checkpoint_id, r.last_number
+from (select k.*, lag(k.digest, 1, ''::bytea) over w as p_digest, row_number() over w as place, lead(k.checkpoint_id) over w is null as is_last
+      from closed_ranges k window w as (order by k.checkpoint_id)) r
+left join (select k.*, row_number() over (order by k.checkpoint_id) as place from checkpoints k) c on c.checkpoint_id = r.checkpoint_id
+where c.checkpoint_id is null or c.place <> r.place or c.last_number <> r.last_number or r.previous <> r.p_digest
+   or r.digest <> (select closed_digest(x, c.digest, r.previous) from closed_ranges x where x.checkpoint_id = r.checkpoint_id)
+   or (r.is_last and r.total <> closings_total())
+   or (r.is_last and exists (select from journal e where 0 + e.number <= r.last_number))
+   or (r.is_last and exists (select from postings p where p.last_number <= r.last_number))
+union all
+select null, null where not exists (select from closed_ranges) and closings_total() <> repeat('0', 256)::bit(256);
 
 -- name: counts
 select (select count(*) from scopes) as scopes, (select count(*) from balances) as balances, (select count(*) from holds) as holds,
        (select count(*) from attempts) as attempts, (select count(*) from moves) as entries, (select count(*) from grants) as grants,
        (select count(*) from policies) as policies,
-       (select count(*) from policy_templates) as templates, (select count(*) from checkpoints) as checkpoints;
+       (select count(*) from policy_templates) as templates, (select count(*) from checkpoints) as checkpoints,
+       (select count(*) from closings) as closings;

@@ -20,14 +20,10 @@ select x.tenant, x.scope_id, x.window_start, y.* from (
     limit $4) x
 cross join lateral (
     select $1::timestamptz, x.spent_tokens, x.spent_nano
-    where x.last_at is not null or not exists (
-        select from (select t.at from postings t where t.tenant = x.tenant and t.scope_id = x.scope_id and t.window_start = x.window_start
-                     order by t.last_seq limit 1) p where p.at = $1)
+    where x.last_at is not null or ledger_began(x.tenant, x.scope_id, x.window_start) is distinct from $1
     union all select $2::timestamptz, x.last_tokens, x.last_nano where x.last_at < $2::timestamptz - $3::interval
-    union all select p.at, 0, 0 from (
-        select t.at from postings t where t.tenant = x.tenant and t.scope_id = x.scope_id and t.window_start = x.window_start
-        order by t.last_seq limit 1) p
-    where x.last_at is null) y
+    union all select p.at, 0, 0 from (select ledger_began(x.tenant, x.scope_id, x.window_start) as at) p
+              where x.last_at is null and p.at is not null) y
 on conflict do nothing;
 
 -- name: set_last_sampling
@@ -51,8 +47,8 @@ select n.name as scope, p.at, p.spent_tokens, p.spent_nano
 from unnest($2::text[], $3::timestamptz[]) n (name, window_start)
 join scopes c on c.tenant = $1 and c.kind = kind_of(n.name) and c.id = id_of(n.name)
 cross join lateral (
-    (select p.at, 0::bigint as spent_tokens, 0::bigint as spent_nano from postings p
-     where p.tenant = c.tenant and p.scope_id = c.scope_id and p.window_start = n.window_start order by p.last_seq limit 1)
+    (select b.at, 0::bigint as spent_tokens, 0::bigint as spent_nano
+     from (select ledger_began(c.tenant, c.scope_id, n.window_start) as at) b where b.at is not null)
     union
     select s.at, s.spent_tokens, s.spent_nano from unnest(array[interval '1 hour', interval '24 hours']) a (ago)
     cross join lateral (

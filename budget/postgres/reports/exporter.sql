@@ -84,8 +84,13 @@ select s.kind, c.outcome, sum(c.calls)::bigint as calls
 from shadow_counts c join scopes s on s.tenant = c.tenant and s.scope_id = c.scope_id group by 1, 2;
 
 -- name: faults
--- Expired holds, presumed attempts and late reports.
-select kind, count(*) as count from journal where kind in ('presumed', 'late', 'expire') group by kind;
+-- Expired holds, presumed attempts and late reports, deleted ones included: counters never fall.
+select k.kind, sum(k.count)::bigint as count
+from (select j.kind, count(*) as count from journal j where j.kind in ('presumed', 'late', 'expire') group by j.kind
+      union all
+      (select x.kind, x.count from closed_ranges r cross join lateral (values ('presumed', r.presumed), ('late', r.late), ('expire', r.expired))
+          x (kind, count) order by r.checkpoint_id desc limit 3)) k
+where k.count > 0 group by k.kind;
 
 -- name: waiting
 -- Asks that wait for open holds. $1 time without asking after which a waiter does not count, $2 now.
@@ -117,9 +122,14 @@ select differences, seconds, extract(epoch from coalesce($1, clock_timestamp()) 
 from audit_result where ended_at is not null;
 
 -- name: drift
--- Balances that differ from their last posting.
+-- Balances that differ from their last posting, or from the closing that took its place.
 select count(*) from balances b
-left join postings p on p.tenant = b.tenant and p.scope_id = b.scope_id and p.window_start = b.window_start and p.last_seq = b.seq
+left join lateral (
+    select t.last_seq, t.spent_tokens, t.held_tokens, t.granted_tokens, t.overrun_tokens, t.spent_nano, t.held_nano, t.granted_nano, t.overrun_nano
+    from postings t where t.tenant = b.tenant and t.scope_id = b.scope_id and t.window_start = b.window_start and t.last_seq = b.seq
+    union all
+    select c.seq, c.spent_tokens, c.held_tokens, c.granted_tokens, c.overrun_tokens, c.spent_nano, c.held_nano, c.granted_nano, c.overrun_nano
+    from closings c where c.tenant = b.tenant and c.scope_id = b.scope_id and c.window_start = b.window_start and c.posted_seq = b.seq) p on true
 where (b.spent_tokens, b.held_tokens, b.granted_tokens, b.overrun_tokens, b.spent_nano, b.held_nano, b.granted_nano, b.overrun_nano)
       is distinct from (coalesce(p.spent_tokens, 0), coalesce(p.held_tokens, 0), coalesce(p.granted_tokens, 0), coalesce(p.overrun_tokens, 0),
                         coalesce(p.spent_nano, 0), coalesce(p.held_nano, 0), coalesce(p.granted_nano, 0), coalesce(p.overrun_nano, 0))

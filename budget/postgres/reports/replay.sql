@@ -44,22 +44,40 @@ left join lateral (
 select n.ord, max(e.at) as at
 from unnest($2::text[], $3::timestamptz[]) with ordinality n (name, start, ord)
 join scopes s on s.tenant = $1 and s.kind = kind_of(n.name) and s.id = split_part(id_of(n.name), '@', 1)
-join balance_moves e on e.tenant = $1 and e.scope_id = s.scope_id and e.number < $4 and e.kind = 'hold' and e.at < n.start
+cross join lateral (
+    select m.at from balance_moves m where m.tenant = $1 and m.scope_id = s.scope_id and m.number < $4 and m.kind = 'hold' and m.at < n.start
+    union all
+    select c.at from closings c where c.tenant = $1 and c.scope_id = s.scope_id and c.at < n.start) e
 group by n.ord;
 
 -- name: begin
 -- Figures of balances before event $5: of scopes $2 in windows from $3 to $6 (null: open), those of length $4 in sixtieths
 -- of it. A charge counts in the window of its hold. A further limit has the charges of its scope, and grants of its own.
-select n.ord, max(e.at) as at, sum(e.d_spent_tokens)::bigint as spent_tokens, sum(e.d_spent_nano)::bigint as spent_nano,
-       sum(e.d_held_tokens)::bigint as held_tokens, sum(e.d_held_nano)::bigint as held_nano,
-       sum(e.d_granted_tokens)::bigint as granted_tokens, sum(e.d_granted_nano)::bigint as granted_nano
+-- Deleted entries count if all of their balance are in the window.
+select n.ord, max(e.at) as at, sum(e.spent_tokens)::bigint as spent_tokens, sum(e.spent_nano)::bigint as spent_nano,
+       sum(e.held_tokens)::bigint as held_tokens, sum(e.held_nano)::bigint as held_nano,
+       sum(e.granted_tokens)::bigint as granted_tokens, sum(e.granted_nano)::bigint as granted_nano
 from unnest($2::text[], $3::timestamptz[], $4::interval[], $6::timestamptz[]) with ordinality n (name, start, length, until, ord)
 join scopes s on s.tenant = $1 and s.kind = kind_of(n.name) and s.id in (id_of(n.name), split_part(id_of(n.name), '@', 1))
-join balance_moves e on e.tenant = $1 and e.scope_id = s.scope_id and e.number < $5 and e.kind <> 'rolled_off'
-left join holds h on h.tenant = $1 and h.hold_id = e.hold_id
-left join grants g on g.tenant = $1 and g.grant_id = case when e.kind = 'grant' then e.ref::bigint end
-where s.id = case when e.kind in ('grant', 'grant_ended') then id_of(n.name) else split_part(id_of(n.name), '@', 1) end
-  and coalesce(h.created_at, e.at) >= n.start and (coalesce(h.created_at, e.at) >= n.until) is not true
-  and g.rolled_over is not true
+cross join lateral (
+    select m.at, m.kind in ('grant', 'grant_ended') as grants, m.d_spent_tokens as spent_tokens, m.d_spent_nano as spent_nano,
+           m.d_held_tokens as held_tokens, m.d_held_nano as held_nano, m.d_granted_tokens as granted_tokens, m.d_granted_nano as granted_nano
+    from balance_moves m
+    left join holds h on h.tenant = $1 and h.hold_id = m.hold_id
+    left join grants g on g.tenant = $1 and g.grant_id = case when m.kind = 'grant' then m.ref::bigint end
+    where m.tenant = $1 and m.scope_id = s.scope_id and m.number < $5 and m.kind <> 'rolled_off'
+      and coalesce(h.created_at, m.at) >= n.start and (coalesce(h.created_at, m.at) >= n.until) is not true
+      and g.rolled_over is not true
+    union all
+    select c.at, x.*
+    from closings c
+    cross join lateral (select coalesce(sum(g.tokens), 0) as tokens, coalesce(sum(g.nano), 0) as nano from grants g
+                        where g.tenant = $1 and g.scope_id = c.scope_id and g.window_start = c.window_start and g.rolled_over
+                          and g.created_at <= c.at) r
+    cross join lateral (values
+        (false, c.spent_tokens + c.rolled_tokens, c.spent_nano + c.rolled_nano, c.held_tokens, c.held_nano, 0, 0),
+        (true, 0, 0, 0, 0, c.granted_tokens - r.tokens, c.granted_nano - r.nano)) x
+    where c.tenant = $1 and c.scope_id = s.scope_id and c.first_at >= n.start and (c.at >= n.until) is not true) e
+where s.id = case when e.grants then id_of(n.name) else split_part(id_of(n.name), '@', 1) end
 group by n.ord, date_bin(n.length / 60, e.at, n.start)
 order by max(e.at);

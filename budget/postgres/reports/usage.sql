@@ -41,7 +41,7 @@ from moved m
 left join attempts a on m.kind in ('settle', 'late') and a.tenant = $1 and a.hold_id = m.hold_id and a.attempt = m.attempt
 left join lateral (
     select true as was where m.kind = 'late' and exists (
-        select from journal x
+        select from hold_moves x
         where x.tenant = $1 and x.hold_id = m.hold_id and x.attempt = m.attempt and x.kind = 'presumed')) p on true
 where m.kind in ('settle', 'overrun', 'presumed', 'late', 'correction') and ($5::text is null or m.id collate "C" > $5)
   and ($7::text[] is null or exists (

@@ -68,15 +68,31 @@ create index postings_in_order on postings using brin (last_number) with (pages_
 -- Late reports, which fall out of a rolling window with the charge that they replace.
 create index postings_late on postings (tenant, scope_id, window_start, last_seq) where late;
 
--- Nothing that is written here is ever changed or deleted.
+-- Nothing that is written here is ever changed. What is deleted belongs to a range of which closings remain.
 create function journal_is_append_only() returns trigger language plpgsql as $$
 begin
     raise exception 'the journal is append-only: write a correction instead';
 end $$;
-create trigger journal_append_only before update or delete or truncate on journal
+create trigger journal_append_only before update or truncate on journal
     for each statement execute function journal_is_append_only();
-create trigger postings_append_only before update or delete or truncate on postings
+create trigger postings_append_only before update or truncate on postings
     for each statement execute function journal_is_append_only();
+
+create function journal_is_closed() returns trigger language plpgsql as $$
+declare
+    v_closed bigint := coalesce((select max(r.last_number) from closed_ranges r), 0);
+    v_open boolean;
+begin
+    execute format('select exists (select from deleted d where d.%I > $1)', tg_argv[0]) into v_open using v_closed;
+    if v_open then
+        raise exception 'the journal is append-only: write a correction instead';
+    end if;
+    return null;
+end $$;
+create trigger journal_closed after delete on journal referencing old table as deleted
+    for each statement execute function journal_is_closed('number');
+create trigger postings_closed after delete on postings referencing old table as deleted
+    for each statement execute function journal_is_closed('last_number');
 
 -- The entries without the balances after them. Found by the number, the hold or the time of their event. `gate_…` are the
 -- limits of entries whose events have their own, and null with a null mode for others.

@@ -52,13 +52,15 @@ language sql stable as $$
     ) as queued offset 0) q
 $$;
 
--- The gate's view at the time it admitted a hold: the policies stored with the hold, the figures from its entries.
+-- The gate's view at the time it admitted a hold: the policies stored with the hold, the figures from its entries, or as they
+-- were kept when these were deleted.
 create function ledger_seen(h holds) returns jsonb language sql stable as $$
-    select jsonb_agg(v.policy || jsonb_build_object(
+    select coalesce(jsonb_agg(v.policy || jsonb_build_object(
                'spent', jsonb_build_array(e.spent_tokens, e.spent_nano),
                'held', jsonb_build_array(e.held_tokens - e.d_held_tokens, e.held_nano - e.d_held_nano),
                'granted', jsonb_build_array(e.granted_tokens, e.granted_nano),
-               'window_start', calendar_start(e.window_start), 'queued', false) order by v.ord)
+               'window_start', calendar_start(e.window_start), 'queued', false) order by v.ord),
+           (select c.seen from carried_events c where c.tenant = h.tenant and c.hold_id = h.hold_id and c.kind = 'hold'))
     from jsonb_array_elements(h.views) with ordinality v (policy, ord)
     join entries e on e.tenant = h.tenant and e.hold_id = h.hold_id and e.kind = 'hold' and e.scope_id = h.scope_ids[v.ord]
 $$;
@@ -131,11 +133,15 @@ begin
     if not exists (select from holds t where t.tenant = p_tenant and t.key = p_key) then
         v_scopes := ledger_scopes(p_tenant, p_path, p_labels);
     end if;
-    insert into holds (tenant, key, digest, state, created_at) values (p_tenant, p_key, p_digest, 'none', v_now)
-    on conflict (tenant, key) where key is not null do nothing returning * into h;
-    v_new := found;
-    if not v_new then
+    loop
+        insert into holds (tenant, key, digest, state, created_at) values (p_tenant, p_key, p_digest, 'none', v_now)
+        on conflict (tenant, key) where key is not null do nothing returning * into h;
+        v_new := found;
+        exit when v_new;
         select * into h from holds t where t.tenant = p_tenant and t.key = p_key for update;
+        exit when found;  -- else retention has just deleted it
+    end loop;
+    if not v_new then
         if h.digest is not null and h.digest <> p_digest then
             return query select 'key_reused', h.hold_id, h.state, 0::bigint, 0::bigint, null::timestamptz, null::jsonb;
             return;

@@ -1,8 +1,13 @@
 -- Rolling windows: a limit on what was charged within a time that ends now, such as 5 hours.
 
--- The entry of the first charge of the attempt that a late report or a correction belongs to; its own without one.
+-- The entry of the first charge of the attempt that a late report or a correction belongs to; its own without one, and 0 if
+-- that charge was deleted.
 create function ledger_first_charge(e moves) returns bigint language sql stable as $$
-    select coalesce(min(x.seq), e.seq) from moves x
+    select case when exists (select from carried_events c
+                             where c.tenant = e.tenant and c.hold_id = e.hold_id and c.attempt = e.attempt
+                               and c.kind in ('settle', 'overrun', 'presumed', 'late', 'correction')) then 0
+           else coalesce(min(x.seq), e.seq) end
+    from moves x
     where x.tenant = e.tenant and x.hold_id = e.hold_id and x.attempt = e.attempt and x.scope_id = e.scope_id and x.window_start = e.window_start
       and x.kind in ('settle', 'overrun', 'presumed', 'late', 'correction')
 $$;

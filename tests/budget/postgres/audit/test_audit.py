@@ -1,69 +1,26 @@
 """The audit finds tampered rows, each kind by its own check."""
 
-import json
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import asyncpg
 import pytest
-import pytest_asyncio
 
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.audit.audit import audit
-from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.policy_sets import PolicySets
+from tests.budget.postgres.audit.tampering import copied, tamper
 from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books, request
 
 TASK = ("session:s1", "task:t1")
 
 
-KEEP = """
-create schema kept;
-create table kept.numbers as select sequencename as name, last_value as last from pg_sequences
-    where schemaname = 'public' and last_value is not null;
-do $$
-declare
-    one name;
-begin
-    for one in select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' loop
-        execute format('create table kept.%1$I as table public.%1$I', one);
-    end loop;
-end $$;
-"""
-COPY_BACK = """
-do $$
-declare
-    one name;
-begin
-    perform set_config('session_replication_role', 'replica', true);  -- without the triggers that write rows
-    for one in select relname from pg_class
-               where relnamespace = 'kept'::regnamespace and relkind = 'r' and relname <> 'numbers' loop
-        execute format('delete from public.%1$I', one);
-        execute format('insert into public.%1$I overriding system value table kept.%1$I', one);
-    end loop;
-    perform setval(format('public.%I', n.name), n.last) from kept.numbers n;
-end $$;
-"""
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def kept(own_database: str) -> AsyncIterator[str]:
-    """The schema with a copy of the sound ledger, once there is one: copying takes a tenth of the time of making."""
-    yield "kept"
-    async with await create_pool(own_database, size=1) as connection:
-        await connection.execute("drop schema if exists kept cascade")
-
-
 @pytest.fixture
 async def sound(pool: Pool, kept: str) -> Pool:
     """A ledger with everything in it: holds in every state, overrun, charges that were presumed or late, policies that
     changed, a grant that ended and one that did not, approvals."""
-    if await pool.fetchval("select to_regnamespace($1) is not null", kept):
-        await pool.execute(COPY_BACK)
-    else:
-        await make(pool)
-        await pool.execute(KEEP)
+    await copied(pool, kept, make)
     found = await audit(pool)
     assert found.ok, found.differences
     return pool
@@ -100,16 +57,6 @@ async def make(pool: Pool) -> None:
         "select ledger_grant(tenant, scope_id, '-infinity', 70, 7, null, 'a1', 'd1', 'boss', now())"
         " from scopes where kind = 'session'"
     )
-
-
-async def tamper(pool: Pool, sql: str) -> set[str]:
-    """Checks that find a difference after `sql` went round the ledger."""
-    async with pool.acquire() as own, own.transaction():
-        await own.execute("set local session_replication_role = replica")
-        await own.execute(sql)
-    found = await audit(pool)
-    json.dumps(found.to_json())
-    return {str(difference["check"]) for difference in found.differences}
 
 
 MOVED = [f"{name}_{unit}" for name in ("spent", "held", "granted", "overrun") for unit in ("tokens", "nano")]

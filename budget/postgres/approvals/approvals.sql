@@ -66,7 +66,7 @@ from approvals a
 join scopes s on s.tenant = a.tenant and s.scope_id = a.scope_id
 cross join lateral (select coalesce($7, clock_timestamp()) as at) n
 left join balances b on b.tenant = a.tenant and b.scope_id = a.scope_id and b.window_start = a.window_start
-left join lateral (select o.* from ledger_falls_out(b, n.at) o where b.rolls_at <= n.at) r on true
+left join lateral ledger_falls_out(case when b.rolls_at <= n.at then b end, n.at) r on true
 cross join lateral (
     select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano from grants g
     where g.tenant = a.tenant and g.scope_id = a.scope_id and g.window_start = a.window_start and g.ended_at is null and g.until <= n.at) o

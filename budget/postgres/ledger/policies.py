@@ -108,9 +108,13 @@ class Policies:
 
     async def budgets_of(self, tenant: str, scopes: Sequence[Scope], task_id: str | None = None) -> list[BudgetView]:
         """Reads the budgets of `scopes`, in their order, as they apply to `task_id` if it is given."""
+        if not scopes:
+            return []
         rows = await self._rows(tenant, names=[str(scope) for scope in scopes], task_id=task_id, limit=len(scopes))
         found = {view.scope: view for view in map(self._view, rows)}
-        return [found.get(scope) or await self._unused(tenant, scope) for scope in scopes]
+        if unused := [scope for scope in scopes if scope not in found]:
+            found |= await self._unused(tenant, unused)
+        return [found[scope] for scope in scopes]
 
     async def further(self, tenant: str, scope: Scope) -> list[BudgetView]:
         """Reads the further limits of a scope, each with a period of its own; none for a further limit itself."""
@@ -178,16 +182,22 @@ class Policies:
             would,
         )  # fmt: skip
 
-    async def _unused(self, tenant: str, scope: Scope) -> BudgetView:
+    async def _unused(self, tenant: str, scopes: Sequence[Scope]) -> dict[Scope, BudgetView]:
         nothing = Amount()
+        views = {}
         async with connected(self._pool, None) as own:
-            found = row(await own.fetchrow(_SQL["templates_of"], tenant, str(scope.kind), scope.id))
-            resolved = self._resolved(scope, None, None, found["template"], found["sources"])
-            policy = resolved.policy
-            start = end = None
-            if policy.window != Window.LIFETIME:
-                start, end = row(await own.fetchrow(_SQL["window"], policy.window, policy.timezone, self.now))
-        return BudgetView(scope, policy, resolved.sources, start, end, nothing, nothing, nothing, nothing)
+            kinds, ids = [str(scope.kind) for scope in scopes], [scope.id for scope in scopes]
+            found = await own.fetch(_SQL["templates_of"], tenant, kinds, ids)
+            for scope, of_templates in zip(scopes, found, strict=True):
+                resolved = self._resolved(scope, None, None, of_templates["template"], of_templates["sources"])
+                policy = resolved.policy
+                start = end = None
+                if policy.window != Window.LIFETIME:
+                    start, end = row(await own.fetchrow(_SQL["window"], policy.window, policy.timezone, self.now))
+                views[scope] = BudgetView(
+                    scope, policy, resolved.sources, start, end, nothing, nothing, nothing, nothing
+                )
+        return views
 
     def _resolved(
         self, scope: Scope, stored: Mapping[str, Any] | None, request: Mapping[str, Any] | None,

@@ -47,8 +47,11 @@ select exists (select from policies where tenant = $1 and ladder is not null)
 -- The further limits of a scope that have a policy. $1 tenant, $2 scope.
 select name from ledger_expand($1, array[$2], '{}') where strpos(name, '@') > 0 order by ord;
 -- name: templates_of
--- What templates give a scope that has not been used: $1 tenant, $2 kind, $3 id.
-select fields as template, sources from merged_templates($1, $2, $3);
+-- What templates give scopes that have not been used, in their order: $1 tenant, $2 kinds, $3 ids.
+select m.fields as template, m.sources
+from unnest($2::text[], $3::text[]) with ordinality x (kind, id, ord)
+cross join lateral merged_templates($1, x.kind, x.id) m
+order by x.ord;
 -- name: lock_templates
 select pg_advisory_xact_lock(template_lock($1));
 -- name: set_template

@@ -67,9 +67,8 @@ class Burn:
     async def of(self, tenant: str, budgets: Sequence[BudgetView]) -> dict[Scope, Forecast]:
         """Computes the forecasts of budgets that were just read."""
         async with connected(self._pool, None) as own:
-            now = await own.fetchval(_SQL["now"], self._policies.now)
-            points = await _points(own, tenant, budgets, now)
-        return {budget.scope: _forecast(budget, points.get(str(budget.scope), []), now) for budget in budgets}
+            histories = await _histories(own, tenant, budgets, self._policies.now)
+        return {budget.scope: _forecast(budget, histories.get(str(budget.scope), [])) for budget in budgets}
 
     async def exhausting(self) -> list[Exhausting]:
         """Counts scopes of all tenants that are exhausted within an hour and a day, in one statement, for metrics.
@@ -110,20 +109,21 @@ class Burn:
             return written
 
 
-async def _points(own: Connection, tenant: str, budgets: Sequence[BudgetView], now: datetime) -> dict[str, list[Point]]:
+async def _histories(
+    own: Connection, tenant: str, budgets: Sequence[BudgetView], now: datetime | None
+) -> dict[str, list[Point]]:
+    """What budgets had spent at several points in time by scope, oldest first; the last is now."""
+    spent = {str(budget.scope): budget.spent for budget in budgets}
     names = [str(budget.scope) for budget in budgets]
     starts = [budget.window_start or rolling_key(budget.policy.window) or LIFETIME for budget in budgets]
     found = await own.fetch(_SQL["points"], tenant, names, starts, now)
-    return {
-        scope: [Point(one["at"], Amount(one["spent_tokens"], one["spent_nano"])) for one in rows]
-        for scope, rows in groupby(found, lambda one: one["scope"])
-    }
+    histories: dict[str, list[Point]] = {}
+    for scope, rows in groupby(found, lambda one: one["scope"]):
+        points = [Point(one["at"], Amount(one["spent_tokens"], one["spent_nano"])) for one in rows]
+        histories[scope] = [*points, Point(found[0]["now"], spent[scope])]
+    return histories
 
 
-def _forecast(budget: BudgetView, points: Sequence[Point], now: datetime) -> Forecast:
-    if not points:
-        return Forecast()
-    found = forecast(
-        [*points, Point(now, budget.spent)], budget.headroom_tokens, budget.headroom_nano_usd, budget.window_end
-    )
+def _forecast(budget: BudgetView, history: Sequence[Point]) -> Forecast:
+    found = forecast(history, budget.headroom_tokens, budget.headroom_nano_usd, budget.window_end)
     return replace(found, exhausts_at=None) if budget.policy.frozen else found

@@ -42,27 +42,25 @@ where s.tenant = d.tenant and s.scope_id = d.scope_id and s.window_start = d.win
 
 -- name: points
 -- For each scope ($2) in its window ($3): the first entry, and the samples before and after one hour ago and one day
--- ago.
-select n.name as scope, p.at, p.spent_tokens, p.spent_nano
-from unnest($2::text[], $3::timestamptz[]) n (name, window_start)
-join scopes c on c.tenant = $1 and c.kind = kind_of(n.name) and c.id = id_of(n.name)
+-- ago. $4 now.
+select n.name as scope, p.at, p.spent_tokens, p.spent_nano, t.now
+from (select coalesce($4::timestamptz, now()) as now) t
+cross join unnest($2::text[], $3::timestamptz[]) n (name, window_start)
+cross join lateral (select * from scopes s where s.tenant = $1 and s.kind = kind_of(n.name) and s.id = id_of(n.name) offset 0) c
 cross join lateral (
     (select b.at, 0::bigint as spent_tokens, 0::bigint as spent_nano
      from (select ledger_began(c.tenant, c.scope_id, n.window_start) as at) b where b.at is not null)
     union
     select s.at, s.spent_tokens, s.spent_nano from unnest(array[interval '1 hour', interval '24 hours']) a (ago)
     cross join lateral (
-        (select t.at, t.spent_tokens, t.spent_nano from balance_samples t
-         where t.tenant = c.tenant and t.scope_id = c.scope_id and t.window_start = n.window_start
-           and t.at <= $4::timestamptz - a.ago order by t.at desc limit 1)
+        (select b.at, b.spent_tokens, b.spent_nano from balance_samples b
+         where b.tenant = c.tenant and b.scope_id = c.scope_id and b.window_start = n.window_start
+           and b.at <= t.now - a.ago order by b.at desc limit 1)
         union all
-        (select t.at, t.spent_tokens, t.spent_nano from balance_samples t
-         where t.tenant = c.tenant and t.scope_id = c.scope_id and t.window_start = n.window_start
-           and t.at > $4::timestamptz - a.ago and t.at < $4 order by t.at limit 1)) s) p
+        (select b.at, b.spent_tokens, b.spent_nano from balance_samples b
+         where b.tenant = c.tenant and b.scope_id = c.scope_id and b.window_start = n.window_start
+           and b.at > t.now - a.ago and b.at < t.now order by b.at limit 1)) s) p
 order by 1, p.at, p.spent_tokens, p.spent_nano;
-
--- name: now
-select coalesce($1::timestamptz, now());
 
 -- name: exhausting
 -- Number of scopes that are exhausted within an hour and a day, by kind and mode. $1 defaults by kind, $2 now.

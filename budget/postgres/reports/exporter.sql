@@ -41,7 +41,7 @@ with clock as materialized (
                                     or s.ended_at is null
                                        and (b.window_start > '-infinity' or s.kind not in ('session', 'task', 'agent'))) as counts offset 0) x
     cross join lateral ledger_shared_limits(b, $1) l
-    left join lateral (select o.* from ledger_falls_out(b, c.now) o where b.rolls_at <= c.now) r on true
+    left join lateral ledger_falls_out(case when b.rolls_at <= c.now then b end, c.now) r on true
     cross join lateral (select b.spent_tokens - coalesce(r.tokens, 0) as spent_tokens,
                                b.spent_nano - coalesce(r.nano, 0) as spent_nano offset 0) y
     offset 0

@@ -21,25 +21,26 @@ begin
            coalesce(b.overrun_tokens, 0) - coalesce(r.overrun_tokens, 0),
            coalesce(b.overrun_nano, 0) - coalesce(r.overrun_nano, 0), e.limit_tokens, e.limit_nano,
            (select jsonb_object_agg(c.outcome, c.calls) from shadow_counts c
-            where c.tenant = s.tenant and c.scope_id = s.scope_id and c.window_start = w.start)
+            where c.tenant = p_tenant and c.scope_id = x.scope_id and c.window_start = w.start)
     from unnest(p_scopes) x (scope_id)
     cross join lateral (select * from scopes t where t.tenant = p_tenant and t.scope_id = x.scope_id offset 0) s
-    left join policies f on f.tenant = s.tenant and f.scope_id = s.scope_id and f.task = ''
-    left join templated_policies m on m.tenant = s.tenant and m.scope_id = s.scope_id
+    left join lateral (select * from policies t where t.tenant = p_tenant and t.scope_id = x.scope_id and t.task = '' offset 0) f on true
+    left join lateral (select * from templated_policies t where t.tenant = p_tenant and t.scope_id = x.scope_id offset 0) m on true
     left join lateral (
-        select p.* from policies p where p.tenant = s.tenant and p.scope_id = s.scope_id and p.task <> ''
+        select p.* from policies p where p.tenant = p_tenant and p.scope_id = x.scope_id and p.task <> ''
           and p.task = coalesce(p_task, requesting_task(s.kind, s.id))
         order by p.updated_at desc limit 1) q on true
-    cross join lateral ledger_policies(s.tenant, array[s.scope_id], coalesce(q.task, ''), p_defaults) e
-    cross join lateral (select ledger_window_start(e.win, e.zone, v_now) as start) w
-    left join balances b on b.tenant = s.tenant and b.scope_id = s.scope_id and b.window_start = w.start
-    left join lateral (select l.* from ledger_falls_out(b, v_now) l where b.rolls_at <= v_now) r on true
+    cross join lateral (select * from ledger_policies(p_tenant, array[x.scope_id], coalesce(q.task, ''), p_defaults) offset 0) e
+    cross join lateral (select ledger_window_start(e.win, e.zone, v_now) as start offset 0) w
+    left join lateral (select t as of_window, t.* from balances t
+                       where t.tenant = p_tenant and t.scope_id = x.scope_id and t.window_start = w.start offset 0) b on true
+    left join lateral ledger_falls_out(case when b.rolls_at <= v_now then b.of_window end, v_now) r on true
     cross join lateral (
         select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano from grants g
-        where g.tenant = s.tenant and g.scope_id = s.scope_id and g.window_start = w.start
+        where g.tenant = p_tenant and g.scope_id = x.scope_id and g.window_start = w.start
           and g.ended_at is null and g.until <= v_now) o
     -- What the first ask of the window will roll over.
     left join lateral (
-        select l.* from ledger_left_over(s.tenant, s.scope_id, e.win, e.zone, w.start, e.limit_tokens, e.limit_nano, e.rollover) l
+        select l.* from ledger_left_over(p_tenant, x.scope_id, e.win, e.zone, w.start, e.limit_tokens, e.limit_nano, e.rollover) l
         where e.rollover is not null and b.rolled_over_at is null and calendar_start(w.start) is not null) v on true;
 end $$;

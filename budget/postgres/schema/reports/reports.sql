@@ -61,7 +61,7 @@ returns table (tenant text, kind text, id text, mode text, lasts numeric) langua
                l.tokens + b.granted_tokens - n.spent_tokens - b.held_tokens as room_tokens,
                l.nano + b.granted_nano - n.spent_nano - b.held_nano as room_nano
         from clock c, balances b cross join lateral ledger_shared_limits(b, p_defaults) l
-        left join lateral (select o.* from ledger_falls_out(b, c.now) o where b.rolls_at <= c.now) o on true
+        left join lateral ledger_falls_out(case when b.rolls_at <= c.now then b end, c.now) o on true
         cross join lateral (select b.spent_tokens - coalesce(o.tokens, 0) as spent_tokens,
                                    b.spent_nano - coalesce(o.nano, 0) as spent_nano) n
         where (p_tenant is null or b.tenant = p_tenant) and b.updated_at > c.now - interval '24 hours'

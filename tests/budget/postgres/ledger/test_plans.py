@@ -85,6 +85,18 @@ async def test_a_budget_is_read_without_what_was_posted_to_it(dsn: str) -> None:
     assert {table: after[table] - before[table] for table in ("journal", "postings")} == {"journal": 0, "postings": 0}
 
 
+async def test_a_budget_is_read_without_those_of_other_scopes(dsn: str) -> None:
+    async with await create_pool(dsn, size=1) as pool:
+        books = Books.on(pool)
+        for number in range(300):
+            await books.spend(f"k{number}", 1, 0, f"session:s{number}")
+        await pool.execute("analyze")
+        before = await rows_read(books)
+        assert (await books.policies.budget(TENANT, Scope.parse("session:s1"))).spent.tokens == 1
+        after = await rows_read(books)
+    assert after["balances"] - before["balances"] == 1
+
+
 async def test_plans_that_were_made_while_tables_were_empty_read_the_rows_of_a_call_alone(dsn: str) -> None:
     async with await create_pool(dsn, size=1) as pool:
         books = Books.on(pool)

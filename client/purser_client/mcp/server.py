@@ -24,9 +24,6 @@ def budget_server(purser: AsyncPurser, path: Sequence[str]) -> MCPServer:
         path: Scopes, outermost first, for example `["user:ana", "session:s1"]`.
     """
     scopes = path_or(path)
-    server = MCPServer(
-        "purser", instructions="Tells what is left of the budget that your calls use, and asks for more."
-    )
 
     async def budget_left() -> list[Left]:
         """What is left to spend, by scope; the smallest counts. Money is in nano-dollars."""

@@ -12,6 +12,7 @@ from mcp.server import MCPServer
 from mcp.types import CallToolResult, TextContent
 from shop import PRICE, PRICES, Shop, is_paid
 
+from purser_client import BudgetBody
 from purser_client.mcp import hold_tools
 
 
@@ -97,3 +98,21 @@ async def test_a_session_that_a_framework_takes_holds_too(door: Door, shop: Shop
         hold_tools(client.session, door.purser, PRICES, path=door.path)
         await client.session.call_tool("search", {"query": "tea"})
     await is_paid(door, PRICE)
+
+
+async def test_the_prices_are_those_of_the_moment_it_was_asked_to_hold(door: Door, shop: Shop) -> None:
+    server, prices = MCPServer("shop"), dict(PRICES)
+    server.add_tool(shop.search)
+    async with Client(server) as client:
+        hold_tools(client, door.purser, prices, path=door.path)
+        prices.clear()
+        await client.call_tool("search", {"query": "tea"})
+    await is_paid(door, PRICE)
+
+
+async def test_the_tag_of_the_tool_joins_those_of_the_calls(door: Door, shop: Shop) -> None:
+    team = f"tag:team={door.session.partition(':')[2]}"
+    await door.purser.budgets.change(team, BudgetBody.model_validate({"limit_nano_usd": PRICE - 1, "mode": "hard"}))
+    async with holding(door, shop, tags={"team": team.partition("=")[2]}) as client:
+        assert _text(await client.call_tool("search", {"query": "tea"})).startswith(f"refuse: {team} may spend")
+    assert shop.ran == []

@@ -33,6 +33,9 @@ class Detector:
     label: str
     find: Callable[[str], Iterable[Found]]
     """Searches the plain view of a text, in time linear in its length."""
+    signs: tuple[str, ...] = ()
+    """Case-folded texts of which any text with a finding contains one, which is looked for first; empty if there are
+    none."""
 
 
 def findings(view: str, placeholders: Sequence[Found], detectors: Iterable[Detector]) -> list[Found]:
@@ -49,8 +52,10 @@ def findings(view: str, placeholders: Sequence[Found], detectors: Iterable[Detec
         RedactionFailed: a detector failed, so the text was withheld.
     """
     found = list(placeholders)
-    rest = _without(view, found)
+    rest, folded = _without(view, found), view.casefold()
     for detector in detectors:
+        if detector.signs and not any(sign in folded for sign in detector.signs):
+            continue
         try:
             new = list(detector.find(rest))
         except Exception as error:

@@ -121,10 +121,11 @@ _SLICE = re.compile(r"[\w)\]]\[\Z")
 
 def find_ips(view: str) -> Iterator[Found]:
     """Finds IPv4 and IPv6 addresses, but no version numbers, times, hardware addresses or slices."""
-    for match in _V4.finditer(view):
+    # Looking for a sign first takes a fraction of the time.
+    for match in _V4.finditer(view) if "." in view else ():
         if (value := _v4(match[0])) and not _is_version(view, match):
             yield Found(match.start(), match.end(), "IP", value)
-    for match in _V6.finditer(view):
+    for match in _V6.finditer(view) if view.count(":") > 1 else ():
         written = match[0] if match[0].endswith("::") else match[0].rstrip(":")
         written = written if written.startswith("::") else written.lstrip(":")
         start = match.start() + match[0].index(written)

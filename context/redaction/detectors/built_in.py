@@ -2,9 +2,14 @@
 
 from purser.context.redaction.detectors.addresses import find_emails, find_ips
 from purser.context.redaction.detectors.cards import find_cards
-from purser.context.redaction.detectors.credentials import find_cookies, find_keys, find_labelled_keys
+from purser.context.redaction.detectors.credentials import (
+    LABELS_OF_KEYS,
+    find_cookies,
+    find_keys,
+    find_labelled_keys,
+)
 from purser.context.redaction.detectors.identifiers import find_ibans, find_national_ids, find_ssns
-from purser.context.redaction.detectors.passwords import find_logins, find_secrets
+from purser.context.redaction.detectors.passwords import LABELS_OF_SECRETS, find_logins, find_secrets
 from purser.context.redaction.detectors.phones import find_phones
 from purser.context.redaction.findings import Detector
 
@@ -12,15 +17,15 @@ SPECIFIC = (
     # First, because a password before `@host` would match as an e-mail address.
     Detector("SECRET", find_logins),
     Detector("API_KEY", find_keys),
-    Detector("EMAIL", find_emails),
+    Detector("EMAIL", find_emails, ("@",)),
     # Before cards: the digits of both may also match as a card, while a country or a date makes them more specific.
     Detector("IBAN", find_ibans),
     Detector("NATIONAL_ID", find_national_ids),
     Detector("CARD", find_cards),
     Detector("SSN", find_ssns),
-    Detector("API_KEY", find_labelled_keys),
-    Detector("API_KEY", find_cookies),
-    Detector("SECRET", find_secrets),
+    Detector("API_KEY", find_labelled_keys, LABELS_OF_KEYS),
+    Detector("API_KEY", find_cookies, ("=",)),
+    Detector("SECRET", find_secrets, LABELS_OF_SECRETS),
     Detector("IP", find_ips),
 )
 LEAST_SPECIFIC = (Detector("PHONE", find_phones),)

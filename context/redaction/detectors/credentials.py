@@ -37,6 +37,8 @@ _KEY_LABEL = r"""(?:api|access|auth|app|private|encryption|signing|session|subsc
     [ _-]?key(?:[ _-]?id)?|(?:[a-z]{2,10}[_-])?token|(?:session|auth|login)[ _-]?cookie|(?:api|访问|接口
       |授权)[ ]?(?:密钥|秘钥|令牌)|令牌"""
 _LABELLED_KEY = labelled(_KEY_LABEL)
+LABELS_OF_KEYS = ("key", "token", "cook", "密钥", "秘钥", "令牌")
+"""Signs of labels of keys."""
 
 _COOKIE_HEADER = re.compile(
     r"(?<![A-Za-z0-9])(?:set-)?cookies?[\"']?[ ]?[:=][ ]?(?P<pairs>[^\n]{1,4000})", re.IGNORECASE

@@ -206,3 +206,23 @@ LEFT_ALONE = [
 @pytest.mark.parametrize("text", LEFT_ALONE)
 def test_it_is_left_alone(text: str) -> None:
     assert Redactor().redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "password", "PASSWD", "passphrase", "Passcode", "pwd", "client_secret", "密码", "密碼", "口令", "密钥", "秘钥",
+        "暗号", "パスワード", "비밀번호", "contraseña", "CONTRASEÑA", "mot de passe", "Passwort", "KENNWORT", "senha",
+        "пароль", "ПАРОЛЬ", "wachtwoord", "hasło", "lösenord", "şifre", "पासवर्ड", "كلمة المرور", "mật khẩu",
+        "MẬT KHẨU", "kata sandi", "pass", "pw", "pswd", "passw", "CLAVE", "pasw", "mdp", "psw",
+    ],
+)  # fmt: skip
+def test_passwords_are_found_after_every_label(label: str) -> None:
+    assert Redactor().redact(f"{label}: hunter2!9xQ") == f"{label}: [SECRET_1]"
+
+
+@pytest.mark.parametrize(
+    "label", ["api_key", "API KEY", "signing-key", "refresh_token", "session cookie", "接口密钥", "访问秘钥", "令牌"]
+)
+def test_keys_are_found_after_every_label(label: str) -> None:
+    assert Redactor().redact(f"{label}: 9f8a7b6c5d4e") == f"{label}: [API_KEY_1]"

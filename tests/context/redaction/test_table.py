@@ -4,6 +4,9 @@ from collections import Counter
 
 from purser.benchmarks.redact.table import Row, read, score, table
 from purser.context.redaction import LABELS, Redactor
+from purser.context.redaction.detectors.built_in import LEAST_SPECIFIC, SPECIFIC
+from purser.context.redaction.findings import Detector
+from purser.context.redaction.view import plain_view
 
 COUNTRIES = {"us", "gb", "de", "fr", "es", "br", "ru", "cn", "jp", "in"}
 
@@ -31,6 +34,21 @@ def test_the_table_has_ten_countries_and_hundreds_of_texts_with_and_without_pers
 def test_a_redacted_text_stays_as_it_is() -> None:
     changed = [row.place for row in table() if _redact(once := _redact(row.text)) != once]
     assert not changed
+
+
+def test_every_finding_has_a_sign_of_its_detector() -> None:
+    for text in (text for row in table() for text in (row.text, row.text.upper())):
+        view = plain_view(text).text
+        missed = [
+            one.label
+            for one in (*SPECIFIC, *LEAST_SPECIFIC)
+            if one.signs and any(one.find(view)) and not _signs(one, view)
+        ]
+        assert not missed, text
+
+
+def _signs(detector: Detector, view: str) -> list[str]:
+    return [sign for sign in detector.signs if sign in view.casefold()]
 
 
 def _row(line: str) -> Row:

@@ -1,7 +1,9 @@
 """Details of an approval request: the purposes of its calls and the effect of a grant, for the API and pages."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from purser.activities.postgres.calls.purposes import Purpose
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Waiter
@@ -9,6 +11,7 @@ from purser.budget.gate import Amount
 from purser.budget.policies.fields import BackpressureStep
 from purser.budget.previews import Effect, PendingAsk, as_view, preview, suggested, without_delay
 from purser.budget.reports.finish import Finish, finish
+from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Scope
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.services import Services
@@ -22,6 +25,8 @@ class ApprovalDetails:
     """A request with the purposes of its calls and the current budgets of their paths."""
 
     request: ApprovalRequest
+    budget: BudgetView
+    """The budget of the scope that is short, as it applies to all tasks."""
     purposes: Mapping[str, Purpose]
     """Purposes by the key of the waiter; empty if the caller may not read tasks."""
     asks: tuple[PendingAsk, ...]
@@ -52,25 +57,43 @@ async def approval_details(use: Services, caller: Principal, request: ApprovalRe
     """Reads the details that an approver needs."""
     waiters = request.waiters[:MAX_WAITERS]
     known = await use.purposes.of(caller.tenant, waiters)
-    [budget] = await use.policies.budgets_of(caller.tenant, [request.scope], _task(waiters))
-    asks = []
-    if request.state is ApprovalState.PENDING:
-        asks = [await _asking(use, caller.tenant, one, known.get(one.key)) for one in waiters if one.path]
     is_pending = request.state is ApprovalState.PENDING
+    asking = [waiter for waiter in waiters if waiter.path] if is_pending else []
+    short, own = (request.scope, None), (request.scope, _task(waiters))
+    budgets = await _budgets(use, caller.tenant, [short, own, *(each for one in asking for each in _drawn_on(one))])
     tasks = sorted({waiter.task_id for waiter in request.waiters if waiter.task_id}) if is_pending else []
     return ApprovalDetails(
         request=request,
+        budget=budgets[short],
         finish=finish(await use.purposes.progress(caller.tenant, tasks[:MAX_WAITERS])) if tasks else None,
         related=await use.queue.related(caller.tenant, request, MAX_WAITERS) if is_pending else (),
         purposes=known if caller.may(Permission.READ_WORK) else {},
-        asks=tuple(asks),
-        steps=budget.policy.backpressure,
+        asks=tuple(_ask(one, known.get(one.key), [budgets[each] for each in _drawn_on(one)]) for one in asking),
+        steps=budgets[own].policy.backpressure,
     )
 
 
-async def _asking(use: Services, tenant: str, waiter: Waiter, purpose: Purpose | None) -> PendingAsk:
-    path = [Scope.stored(name) for name in waiter.path]
-    budgets = await use.policies.budgets_of(tenant, path, waiter.task_id or None)
+_Applied: TypeAlias = tuple[Scope, str | None]
+"""A scope, and the task to whose calls its budget applies; `None`: to all."""
+
+
+async def _budgets(use: Services, tenant: str, wanted: Iterable[_Applied]) -> dict[_Applied, BudgetView]:
+    """Reads budgets, those of one task together."""
+    scopes: defaultdict[str | None, list[Scope]] = defaultdict(list)
+    for scope, task_id in dict.fromkeys(wanted):
+        scopes[task_id].append(scope)
+    return {
+        (budget.scope, task_id): budget
+        for task_id, of_task in scopes.items()
+        for budget in await use.policies.budgets_of(tenant, of_task, task_id)
+    }
+
+
+def _drawn_on(waiter: Waiter) -> list[_Applied]:
+    return [(Scope.stored(name), waiter.task_id or None) for name in waiter.path]
+
+
+def _ask(waiter: Waiter, purpose: Purpose | None, budgets: Iterable[BudgetView]) -> PendingAsk:
     least = purpose.least if purpose else None
     return PendingAsk(waiter.ask, waiter.ask if least is None else least, tuple(map(as_view, budgets)))
 

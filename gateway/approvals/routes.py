@@ -48,8 +48,8 @@ async def list_approvals(
 async def show(approval_id: str, caller: Reader, use: Use) -> dict[str, Any]:
     """Returns a request with what an approver needs to decide: the purpose of its calls and the effect of a grant."""
     request = await use.approvals.get(caller.tenant, approval_id)
-    forecasts = await use.burn.forecasts(caller.tenant, [request.scope])
     details = await approval_details(use, caller, request)
+    forecasts = await use.burn.of(caller.tenant, [details.budget])
     purposes = [purpose_view(key, purpose) for key, purpose in details.purposes.items()]
     return _shown(request, forecasts[request.scope]) | {
         "purposes": purposes,

@@ -67,9 +67,13 @@ class Purposes:
 
     async def of(self, tenant: str, waiters: Sequence[Waiter]) -> dict[str, Purpose]:
         """Returns the purposes of calls by the key of their hold. A hold over HTTP belongs to no call and has none."""
-        places = {waiter.key: ToolCall.place(waiter.key) for waiter in waiters}
-        asked = [(one.key, one.task_id, one.agent_id, (places[one.key] or (None,))[0]) for one in waiters]
-        columns = [list(column) for column in zip(*asked, strict=True)] or [[]] * 4
+        places = {waiter.key: ToolCall.place(waiter.key) for waiter in waiters if waiter.task_id}
+        if not places:
+            return {}
+        asked = [
+            (one.key, one.task_id, one.agent_id, (places[one.key] or (None,))[0]) for one in waiters if one.task_id
+        ]
+        columns = [list(column) for column in zip(*asked, strict=True)]
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["of"], tenant, *columns, MOST)
         return {row["key"]: await self._purpose(tenant, row, places[row["key"]]) for row in rows}

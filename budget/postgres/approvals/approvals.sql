@@ -52,7 +52,7 @@ on conflict (tenant, approval_id, key) do update set left_at = null, since = exc
 returning approval_id;
 
 -- name: requests
--- Requests as an approver sees them, newest first.
+-- Requests as an approver sees them, newest first. Only those of the page are completed, each by lookups of its own.
 -- $1 tenant, $2 ids or null, $3 state or null, $4 older than this id or null, $5 at most, $6 defaults, $7 now.
 select a.approval_id, s.kind || ':' || s.id as scope, calendar_start(a.window_start) as window_start, a.task, a.state, a.rules,
        a.asked_tokens, a.asked_nano, a.granted_tokens as given_tokens, a.granted_nano as given_nano,
@@ -62,11 +62,17 @@ select a.approval_id, s.kind || ':' || s.id as scope, calendar_start(a.window_st
        coalesce(b.held_tokens, 0) as held_tokens, coalesce(b.held_nano, 0) as held_nano,
        coalesce(b.granted_tokens, 0) - o.tokens as granted_tokens, coalesce(b.granted_nano, 0) - o.nano as granted_nano,
        coalesce(w.current, false) as current, coalesce(w.waiters, '[]') as waiters, d.decisions
-from approvals a
-join scopes s on s.tenant = a.tenant and s.scope_id = a.scope_id
-cross join lateral (select coalesce($7, clock_timestamp()) as at) n
-left join balances b on b.tenant = a.tenant and b.scope_id = a.scope_id and b.window_start = a.window_start
-left join lateral ledger_falls_out(case when b.rolls_at <= n.at then b end, n.at) r on true
+from (
+    select * from approvals p
+    where p.tenant = $1 and ($2::text[] is null or p.approval_id = any ($2)) and ($3::text is null or p.state = $3)
+      and ($4::text is null or (p.created_at, p.approval_id) < (select c.created_at, c.approval_id from approvals c
+                                                                where c.tenant = $1 and c.approval_id = $4))
+    order by p.created_at desc, p.approval_id desc limit $5) a
+cross join lateral (select * from scopes t where t.tenant = $1 and t.scope_id = a.scope_id offset 0) s
+cross join (select coalesce($7, clock_timestamp()) as at) n
+left join lateral (select t as of_window, t.* from balances t
+                   where t.tenant = $1 and t.scope_id = a.scope_id and t.window_start = a.window_start offset 0) b on true
+left join lateral ledger_falls_out(case when b.rolls_at <= n.at then b.of_window end, n.at) r on true
 cross join lateral (
     select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano from grants g
     where g.tenant = a.tenant and g.scope_id = a.scope_id and g.window_start = a.window_start and g.ended_at is null and g.until <= n.at) o
@@ -88,10 +94,7 @@ cross join lateral (
 cross join lateral (
     select coalesce(jsonb_agg(to_jsonb(x) - array['tenant', 'approval_id', 'digest', 'answer'] order by x.at), '[]') as decisions
     from decisions x where x.tenant = a.tenant and x.approval_id = a.approval_id) d
-where a.tenant = $1 and ($2::text[] is null or a.approval_id = any ($2)) and ($3::text is null or a.state = $3)
-  and ($4::text is null or (a.created_at, a.approval_id) < (select c.created_at, c.approval_id from approvals c
-                                                                   where c.tenant = $1 and c.approval_id = $4))
-order by a.created_at desc, a.approval_id desc limit $5;
+order by a.created_at desc, a.approval_id desc;
 
 -- name: pending
 -- The requests with the earliest deadlines.

@@ -39,5 +39,5 @@ class ApprovalQueue:
     async def _read(self, which: str, tenant: str, *given: object) -> Sequence[ApprovalRequest]:
         async with connected(self._pool, None) as own, own.transaction(isolation="repeatable_read", readonly=True):
             ids = [row["approval_id"] for row in await own.fetch(_SQL[which], tenant, *given)]
-            found = await read_requests(own, self._settings.defaults_json, None, tenant, ids)
+            found = await read_requests(own, self._settings.defaults_json, None, tenant, ids) if ids else []
         return sorted(found, key=lambda request: ids.index(request.approval_id))

@@ -201,9 +201,9 @@ class ApprovalsPage:
             self.detail.show(gone if self.chosen else Markup())
             return
         use, tenant, caller = self.visit.services, self.visit.tenant, self.visit.caller
-        budget = await use.policies.budget(tenant, request.scope)
-        rate = wording.known_rate((await use.burn.of(tenant, [budget])).get(request.scope))
         details = self.details = await approval_details(use, caller, request)
+        budget = details.budget
+        rate = wording.known_rate((await use.burn.of(tenant, [budget])).get(request.scope))
         effect = approval_form.previewed(details, self.typed)
         known = [(waiter, details.purposes[waiter.key]) for waiter in request.waiters if waiter.key in details.purposes]
         self.detail.show(

@@ -16,6 +16,7 @@ from purser.activities.tasks.allowed_tools import AllowedTools
 from purser.activities.tasks.ceilings import Ceilings
 from purser.budget.actors import Actor
 from purser.budget.postgres.audit.checkpoints import EVERY_S as CHECKPOINT_EVERY_S
+from purser.budget.postgres.audit.retention import LedgerRetention
 from purser.budget.postgres.connections.pools import create_pool
 from purser.budget.postgres.events.outbox import Outbox
 from purser.budget.postgres.ledger.ledger import Ledger
@@ -30,7 +31,7 @@ from purser.compose.prices import price_book
 from purser.compose.processes.dashboard import setup
 from purser.compose.processes.dispatcher import Dispatcher, run_background
 from purser.compose.processes.retention import EVERY_S as RETENTION_EVERY_S
-from purser.compose.processes.retention import Retention
+from purser.compose.processes.retention import LedgerSweep, Retention
 from purser.compose.processes.several import ALONE, Place
 from purser.compose.processes.shared import Shared, opened_ledger
 from purser.compose.settings import Settings
@@ -137,6 +138,7 @@ async def _maintain(settings: Settings, services: Services, stop: asyncio.Event)
     retention, every_s = Retention(services.events, services.outbox, services.deliveries, age), settings.sweep_every_s
     await run_together(
         *_audits(settings, services, stop),
+        *_ledger_retention(settings, services, stop),
         repeat("session_retention", services.sessions.retention.sweep, stop, every_s),
         repeat("session_compressions", services.compressions.start_due, stop, every_s, services.compressions.poked),
         repeat("vanished", services.vanished.sweep, stop, every_s),
@@ -152,6 +154,17 @@ def _audits(settings: Settings, services: Services, stop: asyncio.Event) -> Sequ
     every = timedelta(seconds=settings.audit_every_s)
     audits = services.pages.audits
     return [repeat("audit", lambda: audits.start_due(every), stop, AUDIT_CHECK_EVERY_S)] if every else []
+
+
+def _ledger_retention(
+    settings: Settings, services: Services, stop: asyncio.Event
+) -> Sequence[Coroutine[Any, Any, None]]:
+    """Retention of the ledger, unless it is kept for ever."""
+    if settings.ledger_retention_days is None:
+        return []
+    age = timedelta(days=settings.ledger_retention_days)
+    sweep = LedgerSweep(LedgerRetention(services.ledger.pool, age))
+    return [repeat("ledger_retention", sweep.step, stop, sweep.pause_s)]
 
 
 def build_services(

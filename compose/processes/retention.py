@@ -1,16 +1,31 @@
-"""Retention: deletes old events, sent outbox messages and finished webhook deliveries."""
+"""Retention: deletes old events, sent outbox messages, finished webhook deliveries, and old ranges of the ledger."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
+import structlog
+
+from purser.budget.postgres.audit.retention import LedgerRetention, Outcome
 from purser.budget.postgres.events.events import Events
 from purser.budget.postgres.events.outbox import Outbox
 from purser.gateway.postgres.deliveries import Deliveries
 
 EVERY_S = 60.0
+MORE_S = 1.0
+"""Seconds between two ranges of the ledger while several are due."""
 OUTBOX_AGE = timedelta(days=7)
 BATCHES = 20
 """Maximum number of batches per table in one round, so that nothing else waits for long."""
+
+_STAYS = {
+    Outcome.HELD: "a hold of it is open",
+    Outcome.ROLLING: "some of its charges have not fallen out of a rolling window",
+}
+_STOPS = {
+    Outcome.ALTERED: "it does not match its checkpoint: run an audit",
+    Outcome.UNPROVEN: "its entries do not add up to its balances: run an audit",
+}
+log = structlog.get_logger(__name__)
 
 
 class Retention:
@@ -37,3 +52,31 @@ class Retention:
                 if not count:
                     break
         return deleted
+
+
+class LedgerSweep:
+    """Deletes ranges of the ledger that are due, one at a time, and says in the log why one stays."""
+
+    def __init__(self, retention: LedgerRetention) -> None:
+        """Args:
+        retention: deletes one range.
+        """
+        self._retention = retention
+        self._last = Outcome.NONE
+
+    async def step(self) -> Outcome:
+        """Deletes the oldest range, if it is due."""
+        found = await self._retention.close()
+        numbers = {"first_number": found.first_number, "last_number": found.last_number}
+        if found.outcome is Outcome.CLOSED:
+            log.info("a range of the ledger was deleted", events=found.events, **numbers)
+        elif found.outcome in _STOPS:
+            log.error("retention of the ledger stopped at a range", reason=_STOPS[found.outcome], **numbers)
+        elif found.outcome in _STAYS and found.outcome is not self._last:
+            log.warning("a range of the ledger is kept for now", reason=_STAYS[found.outcome], **numbers)
+        self._last = found.outcome
+        return found.outcome
+
+    def pause_s(self) -> float:
+        """Seconds until the next step: few while ranges are due."""
+        return MORE_S if self._last is Outcome.CLOSED else EVERY_S

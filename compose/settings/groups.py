@@ -175,6 +175,9 @@ class Ledger(Group):
     """Seconds between two sweeps for expired holds, grants and approval deadlines."""
     audit_every_s: int = Field(86_400, ge=0)
     """Seconds from the end of an audit to the next one that a gateway starts by itself; 0: never."""
+    ledger_retention_days: int | None = Field(None, ge=62, le=36_500)
+    """Days after which events of the ledger, and holds that have ended, are deleted; balances stay provable. Without it
+    they are kept for ever."""
     max_wait_s: Seconds = 600
     """Longest wait in seconds for a shortage that only open holds cause; then the mode decides."""
     approval_deadline_s: Seconds = 1_800

@@ -1,6 +1,6 @@
 """`/v1/ledger`: ledger entries, in pages or as one CSV file."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -11,7 +11,7 @@ from purser.budget.scopes import Scope
 from purser.gateway.access.auth import Reader
 from purser.gateway.http.pagination import Cursor, PageSize
 from purser.gateway.http.routing import Route
-from purser.gateway.http.time_ranges import Since, Until, check_span
+from purser.gateway.http.time_ranges import COMPLETE_AFTER_HEADER, Since, Until, check_span, complete_after
 from purser.gateway.reports.ledger_csv import COLUMNS, CSV, csv_lines, csv_row
 from purser.gateway.reports.views import entry_view
 from purser.gateway.services import Use
@@ -24,10 +24,16 @@ router = APIRouter(route_class=Route, prefix="/v1/ledger", tags=["reports"])
 @router.get(
     "",
     response_model=PageOf[EntryView],
-    responses={200: {"content": {CSV: {"schema": {"type": "string"}, "example": ",".join(COLUMNS[:6]) + "\r\n"}}}},
+    responses={
+        200: {
+            "content": {CSV: {"schema": {"type": "string"}, "example": ",".join(COLUMNS[:6]) + "\r\n"}},
+            "headers": COMPLETE_AFTER_HEADER,
+        }
+    },
 )
 async def list_entries(
     request: Request,
+    response: Response,
     caller: Reader,
     use: Use,
     scope: Annotated[
@@ -63,8 +69,10 @@ async def list_entries(
         "until": until,
         "cursor": cursor,
     }
+    headers = complete_after(await use.entries.deleted_until(), since)
     if _wants_csv(format, request.headers.get("accept", "")):
-        return await _file(use.entries.all(caller.tenant, **filters))
+        return await _file(use.entries.all(caller.tenant, **filters), headers)
+    response.headers.update(headers)
     page = await use.entries.list(caller.tenant, **filters, limit=limit)
     return PageOf[EntryView](items=[entry_view(entry) for entry in page.entries], cursor=page.cursor)
 
@@ -73,7 +81,7 @@ def _wants_csv(format: str | None, accept: str) -> bool:
     return format == "csv" if format is not None else accept.partition(",")[0].partition(";")[0].strip() == CSV
 
 
-async def _file(pages: AsyncIterator[EntryPage]) -> Response:
+async def _file(pages: AsyncIterator[EntryPage], headers: Mapping[str, str]) -> Response:
     first = await anext(pages)  # an unavailable ledger gives a problem, not a truncated file
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -82,5 +90,5 @@ async def _file(pages: AsyncIterator[EntryPage]) -> Response:
         async for page in pages:
             yield csv_lines(map(csv_row, page.entries))
 
-    headers = {"Content-Disposition": 'attachment; filename="ledger.csv"'}
-    return StreamingResponse(chunks(), media_type=f"{CSV}; charset=utf-8", headers=headers)
+    named = {"Content-Disposition": 'attachment; filename="ledger.csv"'}
+    return StreamingResponse(chunks(), media_type=f"{CSV}; charset=utf-8", headers={**headers, **named})

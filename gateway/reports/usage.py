@@ -3,14 +3,14 @@
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from purser.budget.reports.usage import By
 from purser.budget.windows import zone
 from purser.gateway.access.auth import Reader
 from purser.gateway.http.pagination import NameCursor, PageSize, name_after, name_cursor
 from purser.gateway.http.routing import Route
-from purser.gateway.http.time_ranges import Since, Until, check_span
+from purser.gateway.http.time_ranges import COMPLETE_AFTER_HEADER, Since, Until, check_span, complete_after
 from purser.gateway.reports.views import usage_line_view
 from purser.gateway.services import Use
 from purser.wire.reports import UsageView
@@ -21,8 +21,9 @@ SPAN = timedelta(days=30)
 """Default time range of a report."""
 
 
-@router.get("")
+@router.get("", responses={200: {"headers": COMPLETE_AFTER_HEADER}})
 async def report(
+    response: Response,
     caller: Reader,
     use: Use,
     by: Annotated[By, Query(description="Dimension by which to sum.")],
@@ -44,6 +45,7 @@ async def report(
     begin = since or max(end, _FIRST + SPAN) - SPAN
     check_span(begin, end)
     days_in = zone(timezone or "UTC").key
+    response.headers.update(complete_after(await use.entries.deleted_until(), begin))
     found = await use.usage.report(
         caller.tenant, by, begin, end, after=name_after(cursor), limit=limit, timezone=days_in
     )

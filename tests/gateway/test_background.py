@@ -1,13 +1,18 @@
 """The background jobs of a gateway."""
 
+from datetime import UTC, datetime, timedelta
+
 import httpx
 import pytest
 from temporalio.client import Client
 
+from purser.budget.postgres.connections.pools import create_pool
 from purser.compose.processes import gateway as process
+from purser.compose.processes import retention
 from purser.compose.settings import Settings
 from purser.workflows.contract import TaskRef
 from tests.gateway.conftest import RunningGateway, running_gateway
+from tests.support.ledger import Books
 from tests.support.world import eventually
 
 
@@ -24,6 +29,20 @@ async def test_a_gateway_ends_a_terminated_task_by_itself(
     assert await eventually(lambda: gateway.pool.fetchval("select reason from tasks where ended_at is not null")) == (
         "workflow_terminated"
     )
+
+
+async def test_a_gateway_deletes_old_ranges_of_the_ledger_if_it_is_told_to(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "CHECKPOINT_EVERY_S", 0.05)
+    monkeypatch.setattr(retention, "EVERY_S", 0.05)
+    async with await create_pool(settings.dsn or "", size=2) as pool:
+        books = Books.on(pool)
+        books.at(datetime.now(UTC) - timedelta(days=63))
+        await books.spend("old", 10)
+    async with running_gateway(settings.model_copy(update={"ledger_retention_days": 62})) as gateway:
+        assert await eventually(lambda: gateway.pool.fetchval("select exists (select from closings)"))
+        assert await gateway.pool.fetchval("select count(*) from journal") == 0
 
 
 async def test_a_gateway_closes_ranges_of_entries_and_runs_the_audit_that_is_due(

@@ -51,6 +51,12 @@ class Entries:
         more = str(rows[-1]["entry_id"]) if len(rows) == limit else None
         return EntryPage(tuple(map(_entry, rows)), more)
 
+    async def deleted_until(self) -> datetime | None:
+        """The time of the latest event that retention has deleted; what came later is complete. `None`: all is."""
+        async with connected(self._pool, None) as own:
+            found: datetime | None = await own.fetchval(_SQL["deleted_until"])
+            return found
+
     async def all(
         self, tenant: str, *, scope: Scope | None = None, kind: EntryKind | None = None, hold_id: str | None = None,
         task: str | None = None, since: datetime | None = None, until: datetime | None = None,

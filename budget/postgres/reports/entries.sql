@@ -2,6 +2,10 @@
 -- The best plan depends on the filters that are set: no generic plan is used.
 set local plan_cache_mode = force_custom_plan;
 
+-- name: deleted_until
+-- When the last event was that retention has deleted.
+select nullif(r.last_at, '-infinity') from closed_ranges r order by r.checkpoint_id desc limit 1;
+
 -- name: list
 -- Entries of a tenant, newest first. $2 scope, $3 kind, $4 hold, $5 task, $6 since, $7 until, $8 before this entry, $9
 -- page size. A page takes the latest events, or the latest entries of each window of the scope.

@@ -3,19 +3,23 @@
 from datetime import timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
+from purser.budget.postgres.audit.retention import LEAST, LedgerRetention, Outcome
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.events.events import EventKind, Events, put
 from purser.budget.postgres.events.outbox import Outbox
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.compose.processes import retention as retention_module
-from purser.compose.processes.retention import Retention
+from purser.compose.processes.retention import EVERY_S, MORE_S, LedgerSweep, Retention
 from purser.gateway.access.sealing import Seal, new_key
 from purser.gateway.approvals.links import ApprovalLinks
 from purser.gateway.postgres.deliveries import Deliveries
 from purser.gateway.postgres.webhooks import WebhookFields, Webhooks
+from tests.budget.postgres.audit.history import START, close_all
 from tests.support.actors import TESTER
+from tests.support.ledger import TENANT, Books
 
 OLD = "clock_timestamp() - interval '91 days'"
 
@@ -70,3 +74,31 @@ async def test_one_round_deletes_a_bounded_number_of_rows_and_the_next_ones_the_
     )
     retention = Retention(Events(pool), Outbox(pool), deliveries, timedelta(days=90))
     assert [await retention.sweep() for _ in range(3)] == [2_000, 2, 0]
+
+
+async def test_ranges_of_the_ledger_go_one_after_the_other_and_then_rarely(pool: Pool) -> None:
+    books = Books.on(pool)
+    books.at(START)
+    for number in range(2):
+        await books.spend(f"k{number}", 10)
+    await close_all(pool, 2)
+    sweep = LedgerSweep(LedgerRetention(pool, LEAST, now=START + 63 * LEAST / 62))
+    assert [(await sweep.step(), sweep.pause_s()) for _ in range(3)] == [
+        (Outcome.CLOSED, MORE_S), (Outcome.CLOSED, MORE_S), (Outcome.NONE, EVERY_S),
+    ]  # fmt: skip
+
+
+async def test_the_log_says_each_time_that_a_range_is_altered_and_once_that_a_hold_is_open(pool: Pool) -> None:
+    books = Books.on(pool)
+    books.at(START)
+    await books.hold("open", 10)
+    await close_all(pool, 100)
+    sweep = LedgerSweep(LedgerRetention(pool, LEAST, now=START + 63 * LEAST / 62))
+    with capture_logs() as lines:
+        assert [await sweep.step() for _ in range(3)] == [Outcome.HELD] * 3
+        async with pool.acquire() as own, own.transaction():
+            await own.execute("set local session_replication_role = replica")
+            await own.execute("update journal set ref = 'somebody'")
+        await books.ledger.release(TENANT, key="open")
+        assert [await sweep.step() for _ in range(2)] == [Outcome.ALTERED] * 2
+    assert [line["log_level"] for line in lines] == ["warning", "error", "error"]

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import httpx
@@ -161,3 +162,21 @@ async def test_text_that_a_spreadsheet_would_run_is_shown_instead(admin: httpx.A
 async def test_a_format_goes_before_what_is_accepted(admin: httpx.AsyncClient) -> None:
     answer = await admin.get("/v1/ledger", params={"format": "json"}, headers={"Accept": "text/csv"})
     assert answer.json() == {"items": [], "cursor": None}
+
+
+async def test_an_answer_says_if_entries_of_its_range_were_deleted(own_gateway: RunningGateway) -> None:
+    admin = await own_gateway.client(Role.ADMIN)
+    await spend(admin, "k1")
+    asked = {"/v1/ledger": {}, "/v1/usage": {"by": "session"}}
+    for path, query in asked.items():
+        assert "purser-complete-after" not in (await admin.get(path, params=query)).headers
+    deleted = "2026-01-01T00:00:00+00:00"
+    await own_gateway.pool.execute(
+        "insert into closed_ranges select 1, 0, $1, 0, 0, 0, repeat('0', 256)::bit(256), '', '', now()",
+        datetime.fromisoformat(deleted),
+    )
+    for path, query in (*asked.items(), ("/v1/ledger", {"format": "csv"})):
+        early = await admin.get(path, params={**query, "from": "2025-12-31T00:00:00Z"})
+        assert early.headers["purser-complete-after"] == deleted
+        late = await admin.get(path, params={**query, "from": "2026-01-01T00:00:01Z"})
+        assert "purser-complete-after" not in late.headers

@@ -15,8 +15,8 @@ from purser.context.conversation.messages import Message
 from purser.context.retrieval.postings import BLOCK, Indexed, Turn, index
 
 _SQL = load("purser.context.postgres.memory", "memory.sql")
-BATCH = 5_000
-"""Maximum messages indexed in one transaction."""
+BATCH = BLOCK
+"""Maximum messages indexed in one transaction: an import of chats then writes the rows of each block once."""
 MOST_BYTES = 8_000_000
 """Size of stored messages from which a batch ends earlier."""
 

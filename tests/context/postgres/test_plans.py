@@ -15,6 +15,7 @@ from purser.context.postgres.memory.memory import Memory
 from purser.context.windows.excerpts import Within
 from tests.support.actors import ADA
 from tests.support.context.conversations import user
+from tests.support.databases import fresh_database
 
 TENANT, SESSION, MODEL = "acme", "s1", "gpt-4o"
 LAST, OWN, LAST_OWN = 20_000, "t1/a1", 200
@@ -41,9 +42,12 @@ Reads = Mapping[str, Callable[[], Awaitable[object]]]
 
 
 @pytest.fixture
-async def pool(dsn: str) -> AsyncIterator[Pool]:
-    """One connection, which keeps the plan of each statement's first execution."""
-    async with await create_pool(dsn, size=1) as pool:
+async def pool(postgres_server: str, template: str) -> AsyncIterator[Pool]:
+    """One connection, which keeps the plan of each statement's first execution.
+
+    To a database of its own: connections of earlier tests may report late what they read.
+    """
+    async with fresh_database(postgres_server, template) as dsn, await create_pool(dsn, size=1) as pool:
         await pool.execute("set plan_cache_mode = force_generic_plan")
         yield pool
 

@@ -44,7 +44,9 @@ begin
 end $$;
 
 -- The closings of a range: those before it, with what its entries moved and what these holds had been charged.
-create function ledger_closings(r checkpoints, p_tenants text[], p_holds bigint[]) returns setof closings language sql stable as $$
+-- Its lists are long, and the planner, which takes those without statistics for short ones, would compare each row with each.
+create function ledger_closings(r checkpoints, p_tenants text[], p_holds bigint[]) returns setof closings
+language sql stable set enable_nestloop = off as $$
     with moved as materialized (
         select m.tenant, m.scope_id, m.window_start, min(m.at) as first_at, max(m.at) as at, count(*) as entries, max(m.number) as number,
                sum(m.d_spent_tokens) as spent_tokens, sum(m.d_held_tokens) as held_tokens,
@@ -60,7 +62,8 @@ create function ledger_closings(r checkpoints, p_tenants text[], p_holds bigint[
         where p.last_number between r.first_number and r.last_number order by p.tenant, p.scope_id, p.window_start, p.last_seq desc
     ), gone as materialized (
         select h.tenant, u.scope_id, u.window_start, sum(h.charged_tokens) as tokens, sum(h.charged_nano) as nano
-        from unnest(p_tenants, p_holds) g (tenant, hold_id) join holds h on h.tenant = g.tenant and h.hold_id = g.hold_id
+        from unnest(p_tenants, p_holds) g (tenant, hold_id)
+        cross join lateral (select * from holds h where h.tenant = g.tenant and h.hold_id = g.hold_id offset 0) h
         cross join lateral unnest(h.scope_ids, h.window_starts) u (scope_id, window_start) group by 1, 2, 3
     ), named as (
         select tenant, scope_id, window_start from moved union select tenant, scope_id, window_start from posted
@@ -118,9 +121,10 @@ begin
     insert into scope_parents (tenant, scope_id, parent_id)
     select x.tenant, x.scope_id, x.parent_id
     from (select distinct on (h.tenant, u.scope_id) h.tenant, u.scope_id, h.scope_ids[u.place - 1] as parent_id
-          from unnest(p_tenants, p_holds) g (tenant, hold_id) join holds h on h.tenant = g.tenant and h.hold_id = g.hold_id
+          from unnest(p_tenants, p_holds) g (tenant, hold_id)
+          cross join lateral (select * from holds h where h.tenant = g.tenant and h.hold_id = g.hold_id offset 0) h
           cross join lateral unnest(h.scope_ids) with ordinality u (scope_id, place)
-          join scopes s on s.tenant = h.tenant and s.scope_id = u.scope_id
+          cross join lateral (select * from scopes s where s.tenant = h.tenant and s.scope_id = u.scope_id offset 0) s
           where not is_label(s.kind) and strpos(s.id, '@') = 0 and (u.place > 1 or s.kind <> 'agent')
           order by h.tenant, u.scope_id, h.hold_id desc) x
     order by x.tenant, x.scope_id desc on conflict do nothing;

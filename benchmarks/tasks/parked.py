@@ -13,7 +13,7 @@ GRANT = 10**9
 """Tokens: enough for all of them without a delay."""
 AT_ONCE = 32
 """Requests in flight while tasks are submitted."""
-LOOK_AGAIN_S = 0.2
+LOOK_AGAIN_S = 1.0
 
 
 @dataclass(frozen=True)

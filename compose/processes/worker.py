@@ -44,6 +44,11 @@ GRACE = timedelta(seconds=45)
 """Default time for running activities to finish when the worker stops."""
 HEARTBEAT_THROTTLE = timedelta(seconds=1)
 """Longest delay before a cancellation reaches a model call."""
+WORKFLOW_TASKS = 16
+"""Workflow tasks at a time. They share one core: of a hundred at once, as after a decision for which a thousand tasks
+waited, each took longer than Temporal waits for it, and was done again."""
+CACHED_WORKFLOWS = 2_500
+"""Workflows in memory: those of a thousand tasks that wait, with some room. Others are replayed when they go on."""
 NO_MODEL = ("extractive", NEVER)
 WORKFLOWS = (AgentTask, AgentRun, CompressSession)
 
@@ -113,6 +118,8 @@ def make_worker(
         # sixth of a task's processor time.
         workflow_runner=UnsandboxedWorkflowRunner(),
         graceful_shutdown_timeout=grace,
+        max_concurrent_workflow_tasks=WORKFLOW_TASKS,
+        max_cached_workflows=CACHED_WORKFLOWS,
         max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
         deployment_config=WorkerDeploymentConfig(version, True, VersioningBehavior.PINNED) if version else None,
         # Histories name it. By default the SDK reads and hashes the code of all imported modules, for a second or more.

@@ -10,7 +10,8 @@ import asyncpg
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity, PastDecision, Waiter
 from purser.budget.gate import Amount
 from purser.budget.policies.fields import ApprovalRules
-from purser.budget.postgres.connections.pools import Connection, Json
+from purser.budget.postgres.connections.json_text import Json
+from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Scope
 

@@ -11,6 +11,7 @@ from pydantic_core import from_json
 
 from purser.budget.errors import BeyondCounting, LedgerUnavailable
 from purser.budget.postgres.connections import pgbouncer as pooled
+from purser.budget.postgres.connections.json_text import Json
 from purser.budget.postgres.connections.reset import ResetAfterFailureConnection
 
 T = TypeVar("T")
@@ -32,12 +33,6 @@ _UNREACHABLE = (
 )
 _CONTENTION = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 _TRIES = 4
-
-
-class Json(str):
-    """JSON text that is stored as it is."""
-
-    __slots__ = ()
 
 
 def _as_json(value: object) -> str:

@@ -11,7 +11,8 @@ from pydantic_core import to_json
 from purser.budget.gate import NOTHING, Amount, ScopeView, gate_answer, smallest
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState, Report, Settlement
 from purser.budget.policies.fields import BackpressureStep
-from purser.budget.postgres.connections.pools import Json, Pool, connected, retrying
+from purser.budget.postgres.connections.json_text import Json
+from purser.budget.postgres.connections.pools import Pool, connected, retrying
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.scope_views import views_of
 from purser.budget.postgres.ledger.settings import LedgerSettings

@@ -9,7 +9,7 @@ from typing import Any
 
 from purser.budget.policies.fields import DEFAULT_BACKPRESSURE, BackpressureStep
 from purser.budget.policies.policy import Policy
-from purser.budget.postgres.connections.pools import Json
+from purser.budget.postgres.connections.json_text import Json
 from purser.budget.scopes import Kind
 
 DEFAULT_LIMITS: Mapping[Kind, int] = {Kind.SESSION: 200_000, Kind.TASK: 200_000, Kind.AGENT: 50_000}

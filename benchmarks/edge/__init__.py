@@ -14,12 +14,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import aiohttp
-
 from purser.benchmarks.background import background_process
 from purser.benchmarks.edge.loads import Answers, Kind, Load, run_load
 from purser.benchmarks.edge.replies import ENDED, POLL_S, run_provider, run_tasks
 from purser.benchmarks.http import check_ledger
+from purser.benchmarks.http.connections import open_connections
 from purser.benchmarks.http.mix import Clients, Record
 from purser.benchmarks.http.system import System, system
 from purser.benchmarks.http.target import prepare
@@ -137,8 +136,7 @@ async def _until_idle(client: Clients) -> None:
 async def _client(running: System) -> AsyncIterator[Clients]:
     """The well-behaved client, and what it reads and spends."""
     target = await asyncio.to_thread(prepare, running)
-    headers, timeout = {"Authorization": f"Bearer {running.key}"}, aiohttp.ClientTimeout(60)
-    async with aiohttp.ClientSession(running.url, headers=headers, timeout=timeout) as http:
+    async with open_connections(running.url, running.key, 1) as http:
         yield Clients(http, target, Record(), "honest", Random(SEED))
 
 

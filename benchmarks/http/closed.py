@@ -1,8 +1,9 @@
 """Closed loops of holds and settlements: each connection sends its next request once it has an answer."""
 
-import asyncio
 from dataclasses import dataclass
 from random import Random
+
+import uvloop
 
 from purser.benchmarks.closed_loops import call_in_loops
 from purser.benchmarks.http.load import LoadResult, clients_of
@@ -42,7 +43,7 @@ class Point:
 
 def call_in_turns(target: Target, name: str, connections: int, seconds: float, seed: int) -> LoadResult:
     """Holds and settles on so many connections for some seconds. Entry point of a client process."""
-    return asyncio.run(_call_in_turns(target, name, connections, seconds, seed))
+    return uvloop.run(_call_in_turns(target, name, connections, seconds, seed))
 
 
 async def _call_in_turns(target: Target, name: str, connections: int, seconds: float, seed: int) -> LoadResult:

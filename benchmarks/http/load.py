@@ -12,8 +12,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import Random
 
-import aiohttp
+import uvloop
 
+from purser.benchmarks.http.connections import open_connections
 from purser.benchmarks.http.mix import (
     REQUESTS_PER_OPERATION,
     Clients,
@@ -25,7 +26,6 @@ from purser.benchmarks.http.mix import (
 CONNECTIONS = 64
 MAX_OPEN = 1_000
 """Open operations at which the clients give up on a rate."""
-TIMEOUT_S = 30
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class LoadResult:
 
 def send_requests(target: Target, name: str, rate: float, seconds: float, seed: int) -> LoadResult:
     """Sends `rate` requests per second, and returns when all are answered. Entry point of a client process."""
-    return asyncio.run(_send_requests(target, name, rate, seconds, seed))
+    return uvloop.run(_send_requests(target, name, rate, seconds, seed))
 
 
 @asynccontextmanager
@@ -55,12 +55,7 @@ async def clients_of(
     target: Target, record: Record, name: str, random: Random, connections: int = CONNECTIONS
 ) -> AsyncIterator[Clients]:
     """Clients that share some connections to the gateway."""
-    async with aiohttp.ClientSession(
-        target.url,
-        connector=aiohttp.TCPConnector(limit=connections),
-        headers={"Authorization": f"Bearer {target.key}"},
-        timeout=aiohttp.ClientTimeout(TIMEOUT_S),
-    ) as http:
+    async with open_connections(target.url, target.key, connections) as http:
         yield Clients(http, target, record, name, random)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-import aiohttp
+from purser.benchmarks.http.connections import Connections
 
 ASK, ASK_NANO_USD = 1_000, 5_000
 USED, USED_NANO_USD = 800, 4_000
@@ -60,7 +60,7 @@ class Record:
 class Clients:
     """The clients of one process, which share connections."""
 
-    http: aiohttp.ClientSession
+    http: Connections
     target: Target
     record: Record
     name: str
@@ -72,7 +72,7 @@ class Clients:
         """Performs an operation; an answer that is not as expected is an error of the record."""
         try:
             await operation(due)
-        except (UnexpectedAnswer, aiohttp.ClientError, TimeoutError) as error:
+        except (UnexpectedAnswer, ConnectionError, TimeoutError) as error:
             self.record.errors[str(error) if isinstance(error, UnexpectedAnswer) else type(error).__name__] += 1
 
     async def call(self, due: float) -> None:
@@ -120,8 +120,8 @@ class Clients:
     async def request(self, name: str, method: str, path: str, body: Json | None = None, due: float = 0) -> Json:
         """Sends one request; its latency counts from `due`, or from now if that is 0."""
         due = due or time.perf_counter()
-        async with self.http.request(method, path, json=body) as response:
-            answer: Json = await response.json()
+        response = await self.http.request(method, path, body)
+        answer: Json = response.json()
         if response.status != 200:
             raise UnexpectedAnswer(f"{name}: {response.status} {answer.get('type')}")
         self.record.add(name, time.perf_counter() - due)

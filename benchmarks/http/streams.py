@@ -8,6 +8,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import aiohttp
+import uvloop
 
 from purser.benchmarks.http.mix import Target
 
@@ -82,7 +83,7 @@ def listen(target: Target, count: int, parent: "Connection[Any, int]") -> None:
 
     It sends "open" when all streams are, waits for the last position, sends what the streams received, and ends.
     """
-    asyncio.run(_listen(target, count, parent))
+    uvloop.run(_listen(target, count, parent))
 
 
 async def _listen(target: Target, count: int, parent: "Connection[Any, int]") -> None:

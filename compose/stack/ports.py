@@ -1,8 +1,15 @@
 """Choice of free TCP ports on this machine."""
 
+import os
 import socket
+from itertools import count
 
 LOOPBACK = "127.0.0.1"
+FIRST, PORTS = 15_000, 15_000
+"""Below the ports that systems give to clients (from 32768 on Linux, 49152 elsewhere): any connection could take such a
+port before a server listens on it."""
+_STEP = 61
+_choices = count()
 
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:
@@ -17,11 +24,11 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
 
 
 def free_port(host: str = LOOPBACK) -> int:
-    """A port that no process listens on at this moment."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind((host, 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that no process listens on at this moment; processes that choose at the same time begin apart."""
+    while True:
+        port = FIRST + (os.getpid() * _STEP + next(_choices)) % PORTS
+        if is_free(port, host):
+            return port
 
 
 def choose_port(preferred: int, host: str = LOOPBACK) -> int:

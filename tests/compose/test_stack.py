@@ -13,7 +13,7 @@ from purser.compose.database import connected, database
 from purser.compose.errors import AlreadyRunning, SettingsError, StackError
 from purser.compose.settings import Settings
 from purser.compose.stack.lock import FileLock
-from purser.compose.stack.ports import LOOPBACK, choose_port, free_port, is_free
+from purser.compose.stack.ports import FIRST, LOOPBACK, PORTS, choose_port, free_port, is_free
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
 from tests.support.servers.purser import processes_naming
@@ -26,6 +26,14 @@ def test_a_free_port_is_chosen_where_the_preferred_one_is_taken() -> None:
         assert choose_port(port) != port
     assert choose_port(port) == port
     assert choose_port(0) != 0
+
+
+def test_chosen_ports_are_none_that_a_connection_could_take() -> None:
+    chosen = [free_port() for _ in range(50)]
+    assert len(set(chosen)) == 50, "the same one is not chosen twice before it is used"
+    for _ in range(50):
+        with socket.create_server((LOOPBACK, 0)) as any_free:
+            assert any_free.getsockname()[1] > FIRST + PORTS > max(chosen) >= min(chosen) >= FIRST
 
 
 def test_a_lock_belongs_to_one_process_until_that_dies(tmp_path: Path) -> None:

@@ -94,24 +94,66 @@ def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
     """Open a listening socket with TCP_NODELAY.
 
     Args:
-        host, port: its address.
+        host, port: its address; port 0 means any free one.
         shared: whether other processes of this user may listen there too; the kernel spreads connections over them.
 
     Raises:
         StackError: the port is taken, or the address cannot be bound.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=shared)
+        listener = socket.create_server((host, port), family=_family(host), backlog=BACKLOG, reuse_port=shared)
     except OSError as error:
-        raise StackError(
-            f"cannot listen on {host}:{port}: {error.strerror}",
-            remedy="Choose another port: --port, PURSER_GATEWAY_PORT, PURSER_METRICS_PORT and "
-            "PURSER_WORKER_METRICS_PORT take 0 for any free one.",
-        ) from error
+        raise _taken(host, port, error) from error
     # asyncio sets it only on sockets that name their protocol; without it a response waits 40 ms for an ACK.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
+
+
+def listen_near(host: str, port: int) -> socket.socket:
+    """Like `listen`, on any free port if this one is taken."""
+    try:
+        return listen(host, port)
+    except StackError:
+        return listen(host, 0)
+
+
+def reserve(host: str, port: int) -> socket.socket:
+    """Bind a port on which several processes will listen: while this socket is open, no other program gets the port.
+
+    Raises:
+        StackError: the port is taken, or the address cannot be bound.
+    """
+    reserved = socket.socket(_family(host))
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    if port:
+        listen(host, port).close()  # a socket that may share its port does not notice that another one listens
+        # Connections of an earlier process may be closing. A port of the system's choice has none, and stays closed to
+        # others.
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        reserved.bind((host, port))
+    except OSError as error:
+        reserved.close()
+        raise _taken(host, port, error) from error
+    return reserved
+
+
+def port_of(listener: socket.socket) -> int:
+    """The port of a bound socket."""
+    port: int = listener.getsockname()[1]
+    return port
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def _taken(host: str, port: int, error: OSError) -> StackError:
+    return StackError(
+        f"cannot listen on {host}:{port}: {error.strerror}",
+        remedy="Choose another port: --port, PURSER_GATEWAY_PORT, PURSER_METRICS_PORT and "
+        "PURSER_WORKER_METRICS_PORT take 0 for any free one.",
+    )
 
 
 def listen_locally(path: Path) -> socket.socket:

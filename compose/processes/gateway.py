@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import socket
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -66,6 +67,7 @@ async def run_gateway(
     ready: Callable[[], None],
     shared: Shared | None = None,
     place: Place = ALONE,
+    listener: socket.socket | None = None,
 ) -> None:
     """Serve until `stop` is set; calls `ready` once requests are answered.
 
@@ -75,6 +77,7 @@ async def run_gateway(
         ready: called once the gateway serves.
         shared: resources of a worker in the same process; its metrics are served together with the gateway's.
         place: this process among those of the gateway. Each does everything but keep pages, which the first one does.
+        listener: serves there; by default on the host and port of the settings.
 
     Raises:
         StackError: a port is taken.
@@ -97,7 +100,7 @@ async def run_gateway(
         drained = asyncio.Event()
         await run_together(
             after(stop, settings.drain_s, drained),
-            _serve(settings, services, stop, drained, ready, place),
+            _serve(settings, services, stop, drained, ready, place, listener),
             serve_metrics(
                 settings, "metrics_port", drained, source(own.registry), *others, common=[figures.text], place=place
             ),
@@ -115,8 +118,10 @@ async def _serve(
     drained: asyncio.Event,
     ready: Callable[[], None],
     place: Place,
+    listener: socket.socket | None,
 ) -> None:
-    listener = listen(settings.gateway_host, settings.gateway_port, shared=place.count > 1)
+    if listener is None:
+        listener = listen(settings.gateway_host, settings.gateway_port, shared=place.count > 1)
     app = create_app(services, services.setup.checks, stop.is_set)
     served = with_direct_routes(app)
     works: list[Coroutine[Any, Any, None]] = []

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import socket
 import stat
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -13,14 +14,13 @@ from typing import Protocol
 import structlog
 
 from purser.compose.errors import AlreadyRunning, StackError
-from purser.compose.http.serving import listen
+from purser.compose.http.serving import listen, listen_near, port_of
 from purser.compose.migrate import migrate
 from purser.compose.processes.secrets_key import own_secrets_key
 from purser.compose.processes.up_file import OTHERS_WRITE, Running, forget
 from purser.compose.processes.warming import warm_up_models
 from purser.compose.settings import Settings
 from purser.compose.stack.lock import FileLock
-from purser.compose.stack.ports import choose_port
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
 
@@ -60,8 +60,9 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fre
         StackError: the configured port is taken, or a part does not start.
     """
     data = settings.data_dir
-    with _sole_owner(data):
-        port = _gateway_port(settings)
+    # The port is taken from now on: connections wait until they are served.
+    with _sole_owner(data), _listen(settings) as listener:
+        port = port_of(listener)
         if fresh:
             await _clear(data)
         async with AsyncExitStack() as parts:
@@ -84,15 +85,13 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fre
                 pid=os.getpid(),
             )
             link = f"{running.gateway}/sign-in#{await sign_in_token(dsn, running.admin_key)}"
-            await run_gateway_and_worker(settings, stop, lambda: _publish(running, link, data, announce))
+            await run_gateway_and_worker(settings, stop, lambda: _publish(running, link, data, announce), listener)
 
 
-def _gateway_port(settings: Settings) -> int:
-    """The configured port; without one, the default port, or any free one if that is taken."""
-    if settings.source("gateway_port") == "default" or not settings.gateway_port:
-        return choose_port(settings.gateway_port, settings.gateway_host)
-    listen(settings.gateway_host, settings.gateway_port).close()
-    return settings.gateway_port
+def _listen(settings: Settings) -> socket.socket:
+    """Listen on the configured port; without one, on the default port, or on any free one if that is taken."""
+    chosen = listen_near if settings.source("gateway_port") == "default" else listen
+    return chosen(settings.gateway_host, settings.gateway_port)
 
 
 async def _servers(settings: Settings, parts: AsyncExitStack) -> tuple[str, str, str | None]:

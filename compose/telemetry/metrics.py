@@ -2,6 +2,7 @@
 
 import asyncio
 import platform
+import socket
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Literal
@@ -11,10 +12,9 @@ import structlog
 from prometheus_client import CollectorRegistry, Info, ProcessCollector
 
 from purser.activities.runtime.metrics import Metrics
-from purser.compose.http.serving import listen, listen_locally, serve
+from purser.compose.http.serving import listen, listen_locally, listen_near, port_of, serve
 from purser.compose.processes.several import ALONE, Place
 from purser.compose.settings import Settings
-from purser.compose.stack.ports import choose_port
 from purser.compose.telemetry.several import of_all
 from purser.compose.telemetry.temporal_metrics import TemporalMetrics
 from purser.gateway.metrics.requests import Source, metrics_app, source
@@ -77,15 +77,15 @@ async def serve_metrics(
         return
     token = settings.metrics_token.get_secret_value() if settings.metrics_token else None
     shown = own if place.count == 1 else (of_all(own, place),)
-    listener = listen(settings.metrics_host, _port(settings, port))
+    listener = _listen(settings, port)
     await serve(metrics_app((*shown, *common), token), listener, stop, lambda: None)
 
 
-def _port(settings: Settings, name: PortSetting) -> int:
-    """The configured port; without one, the default port, or any free one if that is taken."""
+def _listen(settings: Settings, name: PortSetting) -> socket.socket:
+    """Listen on the configured port; without one, on the default port, or on any free one if that is taken."""
     preferred: int = getattr(settings, name)
     if settings.source(name) != "default" and preferred:
-        return preferred
-    port = choose_port(preferred, settings.metrics_host)
-    log.info("metrics", url=f"http://{settings.metrics_host}:{port}/metrics")
-    return port
+        return listen(settings.metrics_host, preferred)
+    listener = listen_near(settings.metrics_host, preferred)
+    log.info("metrics", url=f"http://{settings.metrics_host}:{port_of(listener)}/metrics")
+    return listener

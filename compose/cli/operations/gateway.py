@@ -22,28 +22,25 @@ def gateway(
 ) -> None:
     """Serve the HTTP API on the configured Postgres and Temporal; ctrl-C stops it."""
     from purser.compose.cli.run_async import freeze_heap, until_stopped
-    from purser.compose.http.serving import listen
+    from purser.compose.http.serving import listen, port_of, reserve
     from purser.compose.processes.gateway import run_gateway
     from purser.compose.processes.several import ALONE, fork_processes
     from purser.compose.processes.up_file import command_settings
     from purser.compose.processes.warming import warm_up_models
-    from purser.compose.stack.ports import choose_port
     from purser.compose.telemetry.logging import configure_logging
 
     settings = command_settings(data, gateway_port=port, gateway_processes=processes)
-    if settings.gateway_port == 0:
-        settings = settings.model_copy(update={"gateway_port": choose_port(0, settings.gateway_host)})
     configure_logging(settings)
+    # Several processes listen on their own, on a port that is theirs as long as this socket is open.
+    alone = settings.gateway_processes == 1
+    bound = (listen if alone else reserve)(settings.gateway_host, settings.gateway_port)
+    settings = settings.model_copy(update={"gateway_port": port_of(bound)})
 
     def announce() -> None:
         if as_json:
             print_json({"gateway": f"http://{settings.gateway_host}:{settings.gateway_port}"})
 
-    place = ALONE
-    if settings.gateway_processes > 1:
-        # Processes that share a port do not notice that another gateway has it, too.
-        listen(settings.gateway_host, settings.gateway_port).close()
-        place = fork_processes(settings.gateway_processes, announce)
+    place = ALONE if alone else fork_processes(settings.gateway_processes, announce)
 
     def ready() -> None:
         freeze_heap()
@@ -56,7 +53,7 @@ def gateway(
     async def run(stop: asyncio.Event) -> None:
         if place is not ALONE:
             place.stop_without_supervisor(stop)
-        await run_gateway(settings, stop, ready, place=place)
+        await run_gateway(settings, stop, ready, place=place, listener=bound if alone else None)
 
     until_stopped(run)
     leave(0)

@@ -10,7 +10,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from purser.compose.errors import StackError
-from purser.compose.http.serving import ACCEPT_BATCH, listen, serve
+from purser.compose.http.serving import ACCEPT_BATCH, listen, listen_near, port_of, reserve, serve
 from purser.compose.stack.ports import LOOPBACK, free_port
 from tests.support.threads import in_task
 
@@ -40,6 +40,35 @@ def test_a_taken_port_is_an_error_that_names_the_settings() -> None:
     with socket.create_server((LOOPBACK, 0)) as taken, pytest.raises(StackError) as caught:
         listen(LOOPBACK, taken.getsockname()[1])
     assert "PURSER_GATEWAY_PORT" in caught.value.remedy
+
+
+def test_where_the_preferred_port_is_taken_any_other_is_listened_on() -> None:
+    with socket.create_server((LOOPBACK, 0)) as taken, listen_near(LOOPBACK, port := port_of(taken)) as listener:
+        assert port_of(listener) != port
+    with listen_near(LOOPBACK, port) as listener:
+        assert port_of(listener) == port
+
+
+def test_a_reserved_port_is_that_of_the_processes_that_share_it_and_of_nobody_else() -> None:
+    with reserve(LOOPBACK, 0) as reserved:
+        port = port_of(reserved)
+        with pytest.raises(StackError):
+            listen(LOOPBACK, port)
+        with listen(LOOPBACK, port, shared=True) as listener:
+            for _ in range(20):
+                with socket.create_connection((LOOPBACK, port)):
+                    listener.settimeout(10)
+                    listener.accept()[0].close()
+            with pytest.raises(StackError):
+                reserve(LOOPBACK, port)
+
+
+def test_a_port_whose_last_connections_were_closed_just_now_is_reserved_again() -> None:
+    with listen(LOOPBACK, 0) as listener, socket.create_connection(listener.getsockname()) as client:
+        port = port_of(listener)
+        listener.accept()[0].close()
+        assert client.recv(1) == b""
+    reserve(LOOPBACK, port).close()
 
 
 def test_answers_leave_at_once_on_connections_of_both_families() -> None:

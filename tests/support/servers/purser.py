@@ -51,10 +51,11 @@ class Purser:
             process = self.spawn(*arguments, "--json", stderr=log)
         assert process.stdout is not None
         line = process.stdout.readline()
-        ready = json.loads(line or "{}")
-        assert ready, (self.home / "stderr.log").read_text()
-        assert "title" not in ready, f"{line}\n{(self.home / 'stderr.log').read_text()}"
-        return Started(process, ready)
+        started = Started(process, json.loads(line or "{}"))
+        if not started.ready or "title" in started.ready:
+            started.kill()
+            raise AssertionError(f"{line}\n{(self.home / 'stderr.log').read_text()}")
+        return started
 
     def spawn(self, *arguments: str, stderr: IO[bytes]) -> "Process":
         """Its process."""

@@ -165,9 +165,12 @@ class Conversation:
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """Groups that the summary does not cover, in sequence."""
-        first = next((index for index, ref in enumerate(self.messages) if ref.role == "user"), -1)
-        opening = first if self.keeps_first_request else -1
-        found = [Group(self.messages[span.start : span.stop], opening in span) for span in group(self.messages)]
+        spans = group(self.messages)
+        found = [Group(self.messages[span.start : span.stop]) for span in spans]
+        opening = next((index for index, ref in enumerate(self.messages) if ref.role == "user"), None)
+        if self.keeps_first_request and opening is not None:
+            place = bisect_right(spans, opening, key=lambda span: span.start) - 1
+            found[place] = found[place]._replace(opens=True)
         return tuple(found if self.summary is None else (one for one in found if one.fixed or not self._covers(one)))
 
     @cached_property
@@ -209,7 +212,8 @@ class Conversation:
     @cached_property
     def figures(self) -> Figures:
         """Sums over all messages that the summary does not cover, omitted ones included."""
-        return Figures.of([ref for one in self.groups for ref in one.refs]) + self.omitted_figures
+        refs = self.messages if self.summary is None else [ref for one in self.groups for ref in one.refs]
+        return Figures.of(refs) + self.omitted_figures
 
     @property
     def tokens(self) -> int:

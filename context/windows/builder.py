@@ -191,6 +191,8 @@ def trim_to_fit(builder: WindowBuilder, cutter: Cutter, budget: int) -> tuple[Wi
     if not (cutter.rule.summarizes and builder.summarize):
         cleared = clear_old_results([cutter], room - builder.stored_tokens, newest)
         cutter, trims = trimmed(cutter, cleared), {**trims, **cleared}
+    if not trims:
+        return builder, cutter, ()
     builder.texts_of([ref for ref in builder.conversation.messages if ref.seq in trims])
     shown = show_all(trims.values(), builder.texts, builder.text_tokens, builder.seqs)
     counted = {seq: replace(trim, tokens=builder.tokens(shown[seq])) for seq, trim in sorted(trims.items())}

@@ -279,16 +279,17 @@ class Cutter:
     def _filled(self, rule: Strategy, verbatim: Set[int], limit: int, *, in_steps: bool = False) -> set[int]:
         """Adds whole groups to `verbatim`: of each run of the rule, those up to the first that does not fit."""
         groups, sizes, found = self.conversation.groups, self.conversation.sizes, set(verbatim)
-        room = Room(limit - self.tokens(verbatim))
+        left = limit - self.tokens(verbatim)
         for run in rule.runs(self.conversation, self._begin, newer_rounds=int(self.question_follows)):
             for index in run:
                 if index not in found:
-                    if not room.takes(sizes[index]):
+                    if sizes[index] > left:
                         break
+                    left -= sizes[index]
                     found.add(index)
         if in_steps:
             found -= self._step(found)
         if not self._leads:
             return found
         first = next((index for index in sorted(found) if groups[index].is_request or groups[index].opens), 0)
-        return {index for index in found if index >= first or index in self.required}
+        return found - set(range(first)) | (found & self.required)

@@ -255,8 +255,8 @@ def window_of(cut: Cut) -> Window:
     dropped = {
         ref.seq: why for index, why in cutter.dropped(selection, summary_requested=asked) for ref in groups[index].refs
     }
-    included = {ref.seq for group in groups for ref in group.refs}
-    if stored is None:
+    if stored is None and conversation.summary is not None:
+        included = {ref.seq for group in groups for ref in group.refs}
         dropped |= {ref.seq: OVER_BUDGET for ref in conversation.messages if ref.seq not in included}
     verbatim_seqs = {ref.seq for ref in verbatim}
     trims = tuple(trim for trim in cut.trims if trim.seq in verbatim_seqs)

@@ -27,7 +27,7 @@ from purser.context.postgres.conversation.pins import Pins
 from purser.context.postgres.conversation.references import (
     Placed,
     Source,
-    message_ref,
+    message_refs,
     omitted_figures,
     placed,
     positions,
@@ -212,7 +212,7 @@ class Conversations:
             figures = await omitted_figures(own, self._running, source, found)
         counts = await self._counted(tenant, session_id, found.rows, model)
         passed = frozenset(summary.passed) if summary else frozenset[int]()
-        refs = tuple(message_ref(row, counts[row["seq"]], passed) for row in found.rows)
+        refs = message_refs(found.rows, (counts[row["seq"]] for row in found.rows), passed)
         if gap := found.omitted:
             figures -= Figures.of([ref for ref in refs if gap[0] <= ref.seq <= gap[1]])
         messages = tuple(ref for ref in refs if ref.seq not in without) if without else refs

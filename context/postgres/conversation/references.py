@@ -1,8 +1,9 @@
 """Reads conversations by reference: the messages that a window may show, and sums over the others."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 
 import asyncpg
 
@@ -111,8 +112,8 @@ async def _excerpt(
     opening = next((row["seq"] for row in rows if row["role"] == "user"), 0)
     split = bisect_right(rows, end, key=_seq)
     if any(row["tool_call_id"] is not None for row in rows[split:]):
-        end = gap_end([message_ref(row, 0, passed) for row in rows[split:]], end)
-    older = [message_ref(row, 0, passed) for row in rows[: bisect_right(rows, head, key=_seq)]]
+        end = gap_end(message_refs(rows[split:], repeat(0), passed), end)
+    older = message_refs(rows[: bisect_right(rows, head, key=_seq)], repeat(0), passed)
     begin = gap_begin(older, head + 1, opening=opening, covered=last, primers=within.primers)
     split = bisect_right(rows, end, key=_seq)
     # With fewer newer messages, the length class of the thread is not known.
@@ -180,7 +181,7 @@ def placed(
         passed: messages that it passes over.
     """
     seqs, (first, last) = list(at.places), found.hole or (0, 0)
-    refs = tuple(message_ref(row, counts[row["seq"]], passed, at.places[row["seq"]]) for row in found.rows)
+    refs = message_refs(found.rows, map(counts.__getitem__, seqs), passed, at.places.values())
     omitted, figures, unread = None, Figures(), Figures()
     if found.hole:
         unread = at.upto[last] - Figures.of(refs[: bisect_right(seqs, last)])
@@ -197,11 +198,20 @@ def placed(
     return Placed(by_position, {place: seq for seq, place in at.places.items()}, summary, found.omitted, unread)
 
 
-def message_ref(row: asyncpg.Record, tokens: int, passed: Collection[int], place: int | None = None) -> MessageRef:
-    """The reference of one row, by position if `place` is given."""
-    seq, role, _, call_ids, tool_call_id, characters, pinned, *_ = row
-    number = seq if place is None else place
-    return MessageRef(number, role, tokens, tuple(call_ids), tool_call_id, pinned, seq in passed, characters)
+def message_refs(
+    rows: Sequence[asyncpg.Record],
+    tokens: Iterable[int],
+    passed: Collection[int],
+    places: Collection[int] | None = None,
+) -> tuple[MessageRef, ...]:
+    """The references of rows with these tokens, by position if `places` are given."""
+    if not rows:
+        return ()
+    # By column: there are hundreds of messages.
+    seqs, roles, _, call_ids, answered, characters, pinned, *_ = zip(*rows, strict=True)
+    numbers, passed_over = seqs if places is None else places, map(passed.__contains__, seqs)
+    linked = map(tuple, call_ids), answered
+    return tuple(map(MessageRef, numbers, roles, tokens, *linked, pinned, passed_over, characters))
 
 
 async def _rows(

@@ -185,9 +185,11 @@ def _ranked(
     for at, row in enumerate(threads):
         if row["seqs"]:
             seqs = np.frombuffer(row["seqs"], ">i8")
+            shown = np.sort(np.fromiter(exclude, np.int64))
+            places = np.searchsorted(seqs, shown)
+            found = places[np.take(seqs, places, mode="clip") == shown]
             # The numbers of the last blocks: places count from the end of the thread.
-            places = np.flatnonzero(np.isin(seqs, list(exclude))) + len(row["flags"]) - len(seqs)
-            without += [(at, place) for place in places.tolist()]
+            without += [(at, place) for place in (found + len(row["flags"]) - len(seqs)).tolist()]
     return rank(
         question,
         [Thread(row["flags"], row["terms"], row["size"], row["user_size"], row["tool_messages"]) for row in threads],

@@ -83,7 +83,7 @@ async def read_references(
         if not any(_is_marked_call(row, last, passed) for row in rows):
             return References(rows, (first, last))
     # Nothing is omitted, or a required message belongs to a group in the omitted range: read the whole thread.
-    return References(await _rows(own, source, _EVERYTHING, _covered(None)))
+    return References(await own.fetch(_SQL["whole"], *source.place, source.tokenizer.key, source.upto))
 
 
 async def _excerpt(

@@ -1,6 +1,14 @@
 -- name: excerpt
 select * from thread_excerpt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 
+-- name: whole
+-- All messages of a thread up to $5. A function would hold them all before it returns the first.
+select seq, role, (tokens ->> $4)::integer as tokens, call_ids, tool_call_id, characters,
+       seq = any(array(select k.seq from pin_marks k where k.tenant = $1 and k.session_id = $2 and k.pinned)) as pinned
+from messages
+where tenant = $1 and session_id = $2 and (thread, seq) <= ($3, $5) and (thread, seq) > ($3, 0)
+order by thread, seq;
+
 -- name: steps
 -- Sums over the messages of each step of $9 sequence numbers, after $7 and up to $8. $4 to $6: key, vocabulary and
 -- percent of the tokenizer.

@@ -139,7 +139,7 @@ class CompressContext:
             return CompressResult(version=0, reason="busy")
         if request.trigger != Trigger.REQUEST and await self._summaries.is_fruitless(*thread, span.last_seq):
             return CompressResult(version=0, reason="no_gain")
-        facts = [fact for fact in await self._facts.all(*thread) if fact.seq <= span.last_seq]
+        facts = [fact for fact in await self._facts.all(*thread) if span.first_seq <= fact.seq <= span.last_seq]
         found = await self._input(request, target.settings.seen(conversation), span, last)
         run = CompressionRun(
             request, target.model, span, last, found, facts, lengths=target.settings.summary_header is None

@@ -7,7 +7,7 @@ from temporalio import activity
 
 from purser.activities.calls.attempts import Attempt, Attempts
 from purser.activities.calls.uncancelled import uncancelled
-from purser.activities.models.egress import SendPermit
+from purser.activities.models.egress.transport import SendPermit
 from purser.activities.postgres.calls.calls import Call
 from purser.budget.gate import Amount
 from purser.workflows.contract import CallInput

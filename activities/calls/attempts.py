@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from purser.activities.errors import Cost, ProviderError
-from purser.activities.models.egress import SendPermit
+from purser.activities.models.egress.transport import SendPermit
 from purser.budget.errors import BudgetError
 from purser.budget.gate import Amount, GateAnswer
 from purser.budget.holds import HoldRequest, Report

@@ -31,8 +31,6 @@ LEAST_LEAF = 60
 """Least tokens for the newest layer; with less room, older layers are folded."""
 MOST_ORIGINALS = 1_000
 """Messages from which an extract is selected anew with each version; of older ones, their last extract is shortened."""
-EXTRACT_FACTS = 20
-"""Facts that an extract omits take at most a twentieth of its room."""
 _AT_ONCE = 4
 """Most messages that are appended at once as they are written."""
 _SEAM = 4
@@ -127,8 +125,8 @@ class CompressionRun:
 
     @property
     def extract_facts_room(self) -> int:
-        """Tokens reserved for facts beside an extract, which states most of them."""
-        return min(self.facts_room, self.room // EXTRACT_FACTS)
+        """Tokens reserved for facts beside an extract."""
+        return sheet_tokens(self.room, with_extract=True)
 
     @cached_property
     def plan(self) -> LayerPlan:

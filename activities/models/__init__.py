@@ -1,1 +1,1 @@
-"""Model providers: routes of requests, the transport that sends them, and the reading of answers."""
+"""Model providers: calls through LiteLLM, what they stream, their failures and metrics."""

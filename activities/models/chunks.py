@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from purser.activities.models.answers import DONE
+from purser.activities.models.egress.answers import DONE
 from purser.activities.models.litellm_library import skip_summary
 
 Choice = dict[str, Any]

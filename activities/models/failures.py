@@ -1,7 +1,7 @@
 """Classifies failed requests to providers by the HTTP status and the error type."""
 
 from purser.activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
-from purser.activities.models.egress import ProviderTransport
+from purser.activities.models.egress.transport import ProviderTransport
 from purser.activities.models.litellm_library import litellm_library
 
 _REJECTIONS = {401: "authentication", 402: "payment", 403: "permission", 404: "model_not_found"}

@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx
 
-from purser.activities.models.egress import ProviderTransport
-from purser.activities.models.routes import Route
+from purser.activities.models.egress.routes import Route
+from purser.activities.models.egress.transport import ProviderTransport
 
 
 def client_of(route: Route, transport: ProviderTransport) -> Any:

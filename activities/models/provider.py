@@ -12,7 +12,9 @@ from prometheus_client import CollectorRegistry
 
 from purser.activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
 from purser.activities.models.chunks import choices_of
-from purser.activities.models.egress import Bounds, OnSend, ProviderTransport, SendPermit, SmallerCap
+from purser.activities.models.egress.connections import pooled_connections
+from purser.activities.models.egress.routes import Route, open_providers, route_to
+from purser.activities.models.egress.transport import Bounds, OnSend, ProviderTransport, SendPermit, SmallerCap
 from purser.activities.models.embedding_requests import EmbeddingRequest, Embeddings
 from purser.activities.models.failures import failure_of
 from purser.activities.models.library_warnings import quieten_warnings
@@ -20,7 +22,6 @@ from purser.activities.models.litellm_clients import client_of
 from purser.activities.models.litellm_library import is_imported, litellm_library
 from purser.activities.models.metrics import CallMetrics, Requested
 from purser.activities.models.partial_replies import PartialReply
-from purser.activities.models.routes import Route, open_providers, route_to
 from purser.activities.pacing.pacer import Pacer
 from purser.activities.runtime.authorities import trusted
 
@@ -30,9 +31,6 @@ Covers = Callable[[PartialReply], Awaitable[bool]]
 OnChunk = Callable[[Mapping[str, Any]], Awaitable[None]]
 """Called with each choice of a streamed reply, in the format of the OpenAI API."""
 _BYTES_PER_VECTOR = 1024 * 1024
-_IDLE_S = 3.0
-"""Seconds after which an idle connection is closed. Common servers close theirs after 5, and an attempt that starts on
-one closed meanwhile would be charged its estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,8 +316,7 @@ class ModelProvider:
         loop = asyncio.get_running_loop()
         if self._connections is None or self._connections[0] is not loop:
             proxy = None if self._proxy is None else httpx.Proxy(self._proxy)
-            limits = httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=_IDLE_S)
-            self._connections = loop, httpx.AsyncHTTPTransport(verify=trusted(), proxy=proxy, limits=limits, retries=0)
+            self._connections = loop, pooled_connections(trusted(), proxy)
         return self._connections[1]
 
     def _connection_arguments(self, route: Route, transport: ProviderTransport) -> dict[str, Any]:

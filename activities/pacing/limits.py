@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from purser.activities.models.routes import host_label, own_name
+from purser.activities.models.egress.routes import host_label, own_name
 from purser.activities.pacing.pace import Pace, Spacing
 from purser.budget.pricing.price_book import PriceBook
 

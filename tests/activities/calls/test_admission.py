@@ -141,7 +141,7 @@ async def test_memory_brings_back_the_session_and_the_agents_own_steps_but_not_w
     await admission.conversations.append(
         TENANT,
         "s2",
-        [Message("user", f"The key number {n} hangs behind the blue door.") for n in range(40)],
+        [Message("user", f"The key number {n} hangs behind the blue door.") for n in range(16)],
         origin="old",
     )
     agents = [{"id": one, "model": "gpt-4o", "instructions": "Be brief."} for one in "ab"]
@@ -150,7 +150,7 @@ async def test_memory_brings_back_the_session_and_the_agents_own_steps_but_not_w
     tasks = Tasks(admission.pool, admission.room.policies, admission.conversations)
     await tasks.submit(TENANT, TaskFile.parse({**body, "context": context}, ()), "ann")
     for thread in ("t2/a", "t2/b"):
-        said = [Message("assistant", f"The key number {n} hangs here, says {thread}. " * 4) for n in range(12)]
+        said = [Message("assistant", f"The key number {n} hangs here, says {thread}.") for n in range(24)]
         await admission.conversations.append(TENANT, "s2", said, origin=thread, thread=thread)
     await admission.admit(AdmitInput(AgentRef(TENANT, "t2", "a"), "k1", 1, may_compress=False))
     plan = (await admission.calls.get(AgentRef(TENANT, "t2", "a"), "k1")).plan

@@ -1,6 +1,7 @@
 """`compress_context` on a real Postgres, with a real ledger and a real provider over HTTP."""
 
 import asyncio
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from purser.budget.errors import LedgerUnavailable
 from purser.budget.postgres.connections.pools import Connection, create_pool
 from purser.context.compression.layers import Layer, Level
 from purser.context.compression.summaries import Method, Summary
-from purser.context.conversation.messages import StoredMessage
+from purser.context.conversation.messages import Message, StoredMessage
 from purser.context.settings import ContextSettings
 from purser.workflows.contract import CompressResult
 from tests.support.context.compressing import MODEL, SUMMARY, TENANT, CompressionHarness, request
@@ -58,6 +59,14 @@ async def test_the_next_version_covers_everything_that_the_last_one_did(harness:
     assert len(await harness.prompt()) == 1 + 1 + 3 + 20 + 1
 
 
+async def test_facts_of_primers_are_not_stated_again(harness: CompressionHarness) -> None:
+    await harness.activity().compress_context(replace(request(), budget_tokens=8_000))
+    [row] = await harness.versions()
+    stated = [int(seq) for seq in re.findall(r"^(\d+) user: ", row["text"], re.MULTILINE)]
+    assert stated
+    assert min(stated) >= row["first_seq"] == 4
+
+
 async def test_where_nothing_gains_nothing_is_stored(harness: CompressionHarness) -> None:
     await harness.activity().compress_context(request("k1"))
     for key, thread in (("k2", ""), ("k3", "t1/a1")):
@@ -87,6 +96,15 @@ async def test_the_agents_own_thread_is_compressed_apart_and_keeps_calls_with_th
         asked -= {message.get("tool_call_id", "")}
     assert not asked
     assert len([one for one in prompt if "Summary of messages" in str(one["content"])]) == 1
+
+
+async def test_a_tool_message_that_names_no_call_does_not_keep_its_session_from_being_compressed(
+    harness: CompressionHarness,
+) -> None:
+    log = Message("tool", "Ticket T-4711 was closed on May 3.", name="tracker")
+    await harness.say(log, *talk(60))
+    found = await harness.activity().compress_context(request())
+    assert (found.version, found.reason) == (1, "")
 
 
 async def test_a_given_budget_sets_the_target(harness: CompressionHarness) -> None:

@@ -1,6 +1,7 @@
 """Every failure of a summarizer: a summary is extracted instead, and the metric says why."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -96,6 +97,22 @@ async def test_what_gains_nothing_is_not_stored_and_not_tried_again_until_more_i
     results = [await activity.compress_context(one) for one in tried]
     assert {(one.version, one.reason) for one in results} == {(0, "no_gain")}
     assert harness.counter("compression_failures") == {}, "a summary that would not be shorter is no failure"
+
+
+async def test_what_the_user_says_next_ends_the_pause_of_compressions_that_gained_nothing(
+    harness: CompressionHarness,
+) -> None:
+    activity = harness.activity(settings=ContextSettings(primers_count=0, recents_count=1))
+    await harness.say(*(user("哦" * 200) for _ in range(3)), session_id="s2")
+    tried = request("k1", session_id="s2", trigger=Trigger.SOFT_MARK, budget_tokens=700)
+    assert (await activity.compress_context(tried)).reason == "no_gain"
+    assert await harness.summaries.is_fruitless(TENANT, "s2", "", 2)
+    await harness.say(
+        *(user(f"Please ship order {number} on May 3. " + "It is urgent. " * 9) for number in range(20)),
+        session_id="s2",
+    )
+    found = await activity.compress_context(replace(tried, key="k2"))
+    assert (found.version, found.reason) == (1, "")
 
 
 async def test_a_compression_that_raises_is_counted_as_failed(harness: CompressionHarness) -> None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import httpx
 
 from purser.activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
-from purser.activities.models.answers import (
+from purser.activities.models.egress.answers import (
     ByteLimit,
     OnUsageRefused,
     as_stream,
@@ -18,7 +18,7 @@ from purser.activities.models.answers import (
     first_bytes,
     whole_body,
 )
-from purser.activities.models.routes import Route
+from purser.activities.models.egress.routes import Route
 
 _OWN_HEADERS = {"host", "accept", "connection", "content-type", "content-length", "user-agent"}
 """Headers that an `api_base` receives, in addition to its key and the id of the request."""
@@ -108,6 +108,7 @@ class ProviderTransport(httpx.AsyncBaseTransport):
         self._streams = streams
         self._timeout = timeout
         self._on_usage_refused = on_usage_refused
+        self._permit: SendPermit | None = None
         self.sent = False
         """Whether the request may have reached the provider."""
         self.streamed = False
@@ -142,7 +143,7 @@ class ProviderTransport(httpx.AsyncBaseTransport):
         try:
             response = await self._connections.handle_async_request(leaving)
         except httpx.HTTPError:
-            if not self.sent:  # a failed connection counts as an attempt too
+            if self._permit is None:  # a failed connection counts as an attempt too
                 await self._on_send()
             raise
         self.status = response.status_code
@@ -154,14 +155,18 @@ class ProviderTransport(httpx.AsyncBaseTransport):
         """Obtains the permit when the connection is open and nothing has been sent yet, and adds the request id.
 
         A worker that dies while connecting has started no attempt. Opening a tunnel through a proxy is part of
-        connecting.
+        connecting. If the connection turns out to be closed, the same permit is used on the next one.
         """
+        if event.endswith("connect_tcp.started"):
+            self.sent = False
         if not event.endswith("send_request_headers.started") or details["request"].method == b"CONNECT":
             return
-        permit = await self._on_send()
-        if permit.cap < self._cap:
-            raise SmallerCap(permit.cap)
-        details["request"].headers.append((b"x-client-request-id", permit.request_id.encode()))
+        if self._permit is None:
+            permit = await self._on_send()
+            if permit.cap < self._cap:
+                raise SmallerCap(permit.cap)
+            details["request"].headers.append((b"x-client-request-id", permit.request_id.encode()))
+            self._permit = permit
         self.sent = True
 
     def _headers(self, given: httpx.Headers) -> list[tuple[str, str]]:

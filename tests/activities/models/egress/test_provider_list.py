@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from purser.activities.models.routes import PROVIDERS
+from purser.activities.models.egress.routes import PROVIDERS
 from tests.support.servers.provider_sweep import Asked
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 pytestmark = pytest.mark.proof
 

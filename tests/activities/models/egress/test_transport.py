@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 from purser.activities.errors import Cost, ProviderError, ProviderRejected
-from purser.activities.models.egress import Bounds, OnSend, ProviderTransport, RequestStopped, SendPermit
+from purser.activities.models.egress.routes import Route
+from purser.activities.models.egress.transport import Bounds, OnSend, ProviderTransport, RequestStopped, SendPermit
 from purser.activities.models.litellm_library import litellm_library
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest
-from purser.activities.models.routes import Route
 from purser.compose.demo.provider import serve_provider
 from purser.compose.stack.ports import free_port
 from tests.support.servers.raw_server import raw_server, replies
@@ -139,7 +139,7 @@ async def test_the_permit_is_obtained_over_an_open_connection_before_anything_is
         ended.set()
 
     async def on_send() -> SendPermit:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await connected.wait()
         assert not got
         raise LookupError("enough")

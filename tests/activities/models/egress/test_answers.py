@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from purser.activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
-from purser.activities.models import egress
-from purser.activities.models.answers import ByteLimit, as_stream, countable, event_lines
-from purser.activities.models.egress import Bounds
+from purser.activities.models.egress import transport
+from purser.activities.models.egress.answers import ByteLimit, as_stream, countable, event_lines
+from purser.activities.models.egress.transport import Bounds
 from purser.activities.models.embedding_requests import EmbeddingRequest
 from purser.activities.models.litellm_library import litellm_library
 from purser.activities.models.partial_replies import PartialReply
@@ -142,7 +142,7 @@ async def test_a_large_reply_in_one_piece_is_parsed_off_the_event_loop(
         parsed.append(threading.current_thread() is threading.main_thread())
         return as_stream(body)
 
-    monkeypatch.setattr(egress, "as_stream", noted)
+    monkeypatch.setattr(transport, "as_stream", noted)
     message = {"role": "assistant", "content": "a" * characters}
     partial, failure, _ = await ask(replies(plain(message=message), "application/json"))
     assert (failure, partial.characters, parsed) == (None, characters, [is_inline])

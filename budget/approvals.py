@@ -183,13 +183,25 @@ class ApprovalRequest:
     """Since when deputies may decide."""
     reserve: Amount = NOTHING
     """The part of the limit that only last calls may use."""
+    total_ask: Amount | None = None
+    """Total of the waiting asks as read from the database, also where `waiters` were not; `None`: no call waits."""
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether any call waits."""
+        return self.total_ask is not None or bool(self.waiters)
+
+    @property
+    def waiting(self) -> Amount:
+        """Total of the waiting asks."""
+        return self.total_ask or sum((waiter.ask for waiter in self.waiters), Amount())
 
     @property
     def shortage(self) -> Amount:
         """Smallest grant with which every waiting ask fits now."""
         if not self.current:
             return Amount()
-        return self.missing(sum((waiter.ask for waiter in self.waiters), Amount()))
+        return self.missing(self.waiting)
 
     def missing(self, ask: Amount) -> Amount:
         """Smallest grant with which `ask` fits under the tightest limit."""

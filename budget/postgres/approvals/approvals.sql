@@ -53,15 +53,17 @@ returning approval_id;
 
 -- name: requests
 -- Requests as an approver sees them, newest first. Only those of the page are completed, each by lookups of its own.
--- $1 tenant, $2 ids or null, $3 state or null, $4 older than this id or null, $5 at most, $6 defaults, $7 now.
+-- $1 tenant, $2 ids or null, $3 state or null, $4 older than this id or null, $5 at most, $6 defaults, $7 now,
+-- $8 whether to list who waits; who has decided is judged by that list, so then it is there anyway.
 select a.approval_id, s.kind || ':' || s.id as scope, calendar_start(a.window_start) as window_start, a.task, a.state, a.rules,
        a.asked_tokens, a.asked_nano, a.granted_tokens as given_tokens, a.granted_nano as given_nano,
-       a.created_at, a.deadline, a.decided_at, a.reminded_at, a.escalated_at, w.limit_tokens, w.limit_nano,
-       coalesce(w.reserve_tokens, 0) as reserve_tokens, coalesce(w.reserve_nano, 0) as reserve_nano,
+       a.created_at, a.deadline, a.decided_at, a.reminded_at, a.escalated_at, p.limit_tokens, p.limit_nano,
+       coalesce(p.reserve_tokens, 0) as reserve_tokens, coalesce(p.reserve_nano, 0) as reserve_nano,
        coalesce(b.spent_tokens, 0) - coalesce(r.tokens, 0) as spent_tokens, coalesce(b.spent_nano, 0) - coalesce(r.nano, 0) as spent_nano,
        coalesce(b.held_tokens, 0) as held_tokens, coalesce(b.held_nano, 0) as held_nano,
        coalesce(b.granted_tokens, 0) - o.tokens as granted_tokens, coalesce(b.granted_nano, 0) - o.nano as granted_nano,
-       coalesce(w.current, false) as current, coalesce(w.waiters, '[]') as waiters, d.decisions
+       coalesce(p.current, false) as current, w.tokens as waiting_tokens, w.nano as waiting_nano,
+       coalesce(l.waiters, '[]') as waiters, d.decisions
 from (
     select * from approvals p
     where p.tenant = $1 and ($2::text[] is null or p.approval_id = any ($2)) and ($3::text is null or p.state = $3)
@@ -77,23 +79,34 @@ cross join lateral (
     select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano from grants g
     where g.tenant = a.tenant and g.scope_id = a.scope_id and g.window_start = a.window_start and g.ended_at is null and g.until <= n.at) o
 cross join lateral (
+    select coalesce(jsonb_agg(to_jsonb(x) - array['tenant', 'approval_id', 'digest', 'answer'] order by x.at), '[]') as decisions
+    from decisions x where x.tenant = a.tenant and x.approval_id = a.approval_id) d
+-- Tasks that requested nothing of the scope share its policy.
+cross join lateral (select array_agg(t.task) as tasks from policies t
+                    where t.tenant = a.tenant and t.scope_id = a.scope_id and t.task <> '') q
+cross join lateral (
+    select sum(x.tokens) as tokens, sum(x.nano) as nano,
+           array_agg(distinct case when x.task_id = any (q.tasks) then x.task_id else '' end) as tasks
+    from approval_waiters x
+    join holds h on h.tenant = x.tenant and h.key = x.key
+    where x.tenant = a.tenant and x.approval_id = a.approval_id and x.left_at is not distinct from a.decided_at
+      and (a.decided_at is not null or h.state = 'none')) w
+cross join lateral (
     select min(case when a.task = '' then p.shared_tokens else p.limit_tokens end) filter (where p.mode <> 'soft') as limit_tokens,
            min(case when a.task = '' then p.shared_nano else p.limit_nano end) filter (where p.mode <> 'soft') as limit_nano,
            max(ledger_reserve(p.limit_tokens, p.mode, p.last_answer)) as reserve_tokens,
            max(ledger_reserve(p.limit_nano, p.mode, p.last_answer)) as reserve_nano,
-           bool_or(ledger_window_start(p.win, p.zone, n.at) = a.window_start) as current,
-           jsonb_agg(jsonb_build_object('key', x.key, 'task_id', x.task_id, 'agent_id', x.agent_id, 'submitter', x.submitter,
-               'submitted_by', x.submitted_by, 'vouched', x.vouched,
-                                        'ask', jsonb_build_array(x.tokens, x.nano), 'since', x.since, 'path',
-                                            to_jsonb(x.path)) order by x.since, x.key) as waiters
+           bool_or(ledger_window_start(p.win, p.zone, n.at) = a.window_start) as current
+    from unnest(w.tasks) t cross join lateral ledger_policies(a.tenant, array[a.scope_id], t, $6) p) p
+cross join lateral (
+    select jsonb_agg(jsonb_build_object(
+        'key', x.key, 'task_id', x.task_id, 'agent_id', x.agent_id, 'submitter', x.submitter, 'submitted_by', x.submitted_by,
+        'vouched', x.vouched, 'ask', jsonb_build_array(x.tokens, x.nano), 'since', x.since, 'path', to_jsonb(x.path))
+        order by x.since, x.key) as waiters
     from approval_waiters x
     join holds h on h.tenant = x.tenant and h.key = x.key
-    cross join lateral ledger_policies(a.tenant, array[a.scope_id], x.task_id, $6) p
-    where x.tenant = a.tenant and x.approval_id = a.approval_id and x.left_at is not distinct from a.decided_at
-      and (a.decided_at is not null or h.state = 'none')) w
-cross join lateral (
-    select coalesce(jsonb_agg(to_jsonb(x) - array['tenant', 'approval_id', 'digest', 'answer'] order by x.at), '[]') as decisions
-    from decisions x where x.tenant = a.tenant and x.approval_id = a.approval_id) d
+    where ($8 or d.decisions <> '[]') and x.tenant = a.tenant and x.approval_id = a.approval_id
+      and x.left_at is not distinct from a.decided_at and (a.decided_at is not null or h.state = 'none')) l
 order by a.created_at desc, a.approval_id desc;
 
 -- name: pending

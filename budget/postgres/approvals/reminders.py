@@ -43,7 +43,7 @@ class Reminders:
             if lock is None:
                 return 0
             defaults = self._settings.defaults_json
-            [request] = await read_requests(own, defaults, self.now, tenant, [approval_id])
+            [request] = await read_requests(own, defaults, self.now, tenant, [approval_id], waiters=False)
             if request.moot:
                 return 0
             marked = await own.fetchrow(_SQL["mark"], tenant, approval_id, lock["now"])

@@ -28,6 +28,7 @@ async def read_requests(
     state: ApprovalState | None = None,
     before: str | None = None,
     limit: int | None = None,
+    waiters: bool = True,
 ) -> list[ApprovalRequest]:
     """Reads requests of a tenant, newest first.
 
@@ -40,8 +41,9 @@ async def read_requests(
         state: only requests in this state.
         before: only requests older than this id.
         limit: most requests to return; `None`: all.
+        waiters: whether to list who waits. Without decisions only people who look at a request need that.
     """
-    rows = await connection.fetch(_SQL["requests"], tenant, ids, state, before, limit, defaults, now)
+    rows = await connection.fetch(_SQL["requests"], tenant, ids, state, before, limit, defaults, now, waiters)
     return [_request(row) for row in rows]
 
 
@@ -49,6 +51,7 @@ def _request(row: asyncpg.Record) -> ApprovalRequest:
     asked, given, spent, held, granted = (
         Amount(row[f"{name}_tokens"], row[f"{name}_nano"]) for name in ("asked", "given", "spent", "held", "granted")
     )
+    waiting = (row["waiting_tokens"], row["waiting_nano"])
     return ApprovalRequest(
         approval_id=row["approval_id"],
         scope=Scope.stored(row["scope"]),
@@ -72,6 +75,7 @@ def _request(row: asyncpg.Record) -> ApprovalRequest:
         waiters=tuple(_waiter(shown) for shown in row["waiters"]),
         decisions=tuple(_decision(shown) for shown in row["decisions"]),
         reserve=Amount(row["reserve_tokens"], row["reserve_nano"]),
+        total_ask=None if waiting[0] is None else Amount(*map(int, waiting)),
     )
 
 

@@ -1,6 +1,6 @@
 """The transactional outbox: signals to workflows, sent at least once."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -37,7 +37,19 @@ async def put(
     now: datetime | None = None,
 ) -> None:
     """Writes a message in the caller's transaction: it is sent if and only if that commits."""
-    await connection.execute(_SQL["put"], tenant, workflow_id, signal, dict(payload), now)
+    await put_to_each(connection, tenant, [workflow_id], signal, payload, now)
+
+
+async def put_to_each(
+    connection: Connection,
+    tenant: str,
+    workflow_ids: Sequence[str],
+    signal: str,
+    payload: Mapping[str, Any],
+    now: datetime | None = None,
+) -> None:
+    """As `put`, the same message to each of several workflows."""
+    await connection.execute(_SQL["put"], tenant, workflow_ids, signal, dict(payload), now)
 
 
 class Outbox:

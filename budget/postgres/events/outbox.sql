@@ -1,6 +1,7 @@
 -- name: put
 insert into outbox (tenant, workflow_id, signal, payload, created_at, next_at)
-select $1, $2, $3, $4, n.at, n.at from (select coalesce($5, clock_timestamp()) as at) n;
+select $1, w.id, $3, $4, n.at, n.at from unnest($2::text[]) with ordinality w (id, ord), (select coalesce($5, clock_timestamp()) as at) n
+order by w.ord;
 
 -- name: claim
 -- Due messages that no other process has claimed; due again at the end of the lease ($2), in case the claimer dies.

@@ -62,12 +62,11 @@ class Policies:
 
         async def step() -> None:
             async with connected(self._pool, connection) as own, own.transaction():
-                before = None if task_id else await self._lock(own, tenant, scope)
-                await own.execute(
+                found = await own.fetchrow(
                     _SQL["set_policy"], tenant, str(scope), task_id, patch.to_json(), list(clear), dict(sources or {}),
                     by.name, self._settings.defaults_json, self.now,
                 )  # fmt: skip
-                after = None if task_id else await own.fetchval(_SQL["stored"], tenant, str(scope.kind), scope.id)
+                before, after = row(found)
                 if after != before:
                     await record(own, tenant, "policy.set", str(scope), by=by, before=before, after=after)
 
@@ -94,13 +93,6 @@ class Policies:
             await connection.execute(
                 _SQL["set_template"], tenant, str(pattern), fields, by.name, self._settings.defaults_json, self.now
             )
-
-    async def _lock(self, own: Connection, tenant: str, scope: Scope) -> Mapping[str, Any] | None:
-        """Locks the scope and returns its stored fields, which cannot change until the transaction ends."""
-        named = (tenant, str(scope.kind), scope.id)
-        await own.execute(_SQL["lock_scope"], *named)
-        fields: Mapping[str, Any] | None = await own.fetchval(_SQL["stored"], *named)
-        return fields
 
     async def budget(self, tenant: str, scope: Scope) -> BudgetView:
         """Reads one scope's budget; an unused scope has its default policy and zeros."""

@@ -1,14 +1,5 @@
 -- name: set_policy
-select ledger_set_policy($1, $2, $3, $4, $5, $6, $7, $8, $9);
--- name: lock_scope
--- Lock order, as everywhere: the scope, then its balances.
-with made as (insert into scopes (tenant, kind, id) values ($1, $2, $3) on conflict do nothing)
-select scope_id from scopes where tenant = $1 and kind = $2 and id = $3 for no key update;
--- name: stored
--- The fields that a scope's stored policy sets; null: no policy is stored.
-select jsonb_strip_nulls(to_jsonb(p) - array['tenant', 'scope_id', 'task', 'sources', 'updated_by', 'updated_at'])
-from policies p join scopes s on s.tenant = p.tenant and s.scope_id = p.scope_id and p.task = ''
-where p.tenant = $1 and s.kind = $2 and s.id = $3;
+select before, after from ledger_set_policy($1, $2, $3, $4, $5, $6, $7, $8, $9);
 -- name: budgets
 -- Budgets of scopes, by name or in pages. $1 tenant, $2 scopes or null, $3 kind or null, $4 minimum ratio or null, $5 after
 -- this scope_id, $6 page size, $7 defaults, $8 now, $9 the task whose request applies, or null: the task that a scope
@@ -17,9 +8,20 @@ select * from ledger_budgets($1, $9, $7, $8, case
     when $2::text[] is not null then array(
         select c.scope_id from unnest($2) n (name)
         cross join lateral (select * from scopes t where t.tenant = $1 and t.kind = kind_of(n.name) and t.id = id_of(n.name) offset 0) c)
-    else array(
+    when $4::numeric is null then array(
         select s.scope_id from scopes s where s.tenant = $1 and s.scope_id > $5 and ($3::text is null or s.kind = $3)
-        order by s.scope_id limit case when $4::numeric is null then $6::bigint end)
+        order by s.scope_id limit $6)
+    else array(
+        select s.scope_id from scopes s
+        left join (select p.scope_id, min(p.limit_tokens) as tokens, min(p.limit_nano_usd) as nano
+                   from policies p where p.tenant = $1 group by p.scope_id) p on p.scope_id = s.scope_id
+        left join templated_policies t on t.tenant = $1 and t.scope_id = s.scope_id
+        left join (select b.scope_id, max(b.spent_tokens + b.held_tokens) as tokens, max(b.spent_nano + b.held_nano) as nano
+                   from balances b where b.tenant = $1 group by b.scope_id) b on b.scope_id = s.scope_id
+        cross join lateral (select $7::jsonb -> s.kind as v offset 0) d
+        where s.tenant = $1 and s.scope_id > $5 and ($3::text is null or s.kind = $3)
+          and (coalesce(b.tokens, 0) >= $4 * least(p.tokens, t.limit_tokens, (d.v ->> 'limit_tokens')::bigint)
+            or coalesce(b.nano, 0) >= $4 * least(p.nano, t.limit_nano_usd, (d.v ->> 'limit_nano_usd')::bigint)))
     end) b
 where $4 is null
    or (b.spent_tokens + b.held_tokens >= $4 * (b.limit_tokens + b.granted_tokens)) is true

@@ -17,6 +17,7 @@ from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Scope
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.workflows.contract import TaskStatus
+from tests.support.databases import fresh_database
 from tests.support.ledger import Books, report, request
 
 TENANT = "acme"
@@ -115,8 +116,10 @@ async def test_a_task_of_another_tenant_is_not_found(tasks: Tasks) -> None:
         await tasks.get("other", "t1")
 
 
-async def test_a_plan_that_was_made_while_tables_were_empty_reads_a_task_alone(dsn: str) -> None:
-    async with await create_pool(dsn, size=1) as pool:
+async def test_a_plan_that_was_made_while_tables_were_empty_reads_a_task_alone(
+    postgres_server: str, template: str
+) -> None:
+    async with fresh_database(postgres_server, template) as dsn, await create_pool(dsn, size=1) as pool:
         books = Books.on(pool)
         tasks = Tasks(pool, books.policies, Conversations(pool))
         await tasks.submit(TENANT, file(), "ann")

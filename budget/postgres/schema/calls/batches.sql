@@ -366,7 +366,6 @@ begin
     if p_holds is null then
         return;
     end if;
-    perform ledger_lock(p_tenant, array_agg(d.s), array_agg(d.w)) from (select distinct u.s, u.w from unnest(f_scope, f_start) u (s, w)) d;
     insert into attempts as a (tenant, hold_id, attempt, state, tokens, nano, overrun_tokens, overrun_nano, usage, digest, started_at, reported_at)
     select p_tenant, s.hold_id, s.attempt, 'reported', s.tokens, s.nano, s.over, s.over_nano, s.usage, s.digest, v_now, v_now
     from unnest(p_holds, p_attempts, p_tokens, p_nanos, v_over, v_over_nano, p_usages, p_digests)
@@ -374,6 +373,12 @@ begin
     on conflict (tenant, hold_id, attempt) do update set state = 'reported', tokens = excluded.tokens, nano = excluded.nano,
         overrun_tokens = excluded.overrun_tokens, overrun_nano = excluded.overrun_nano,
         usage = excluded.usage, digest = excluded.digest, reported_at = excluded.reported_at;
+    update holds h set state = 'settled', tokens = 0, nano = 0, attempts = s.attempt, charged_tokens = h.charged_tokens + s.tokens,
+           charged_nano = h.charged_nano + s.nano, ended_at = v_now
+    from unnest(p_holds, p_attempts, p_tokens, p_nanos) s (hold_id, attempt, tokens, nano)
+    where h.tenant = p_tenant and h.hold_id = any (p_holds) and h.hold_id = s.hold_id;
+    -- Only now, so that other calls on these balances wait as briefly as possible: the holds are locked already.
+    perform ledger_lock(p_tenant, array_agg(d.s), array_agg(d.w)) from (select distinct u.s, u.w from unnest(f_scope, f_start) u (s, w)) d;
     -- What exceeds a hold is an entry of its own.
     perform ledger_post_many(p_tenant, array_agg(e.kind order by e.ord, e.part), array_agg(e.hold_id order by e.ord, e.part),
                              array_agg(e.attempt order by e.ord, e.part), array_agg(e.grp order by e.ord, e.part),
@@ -389,10 +394,6 @@ begin
         union all
         select r.ord, 2, 'overrun', r.hold_id, r.attempt, r.grp, r.over, r.over_nano, 0, 0, r.over, r.over_nano
         where r.over > 0 or r.over_nano > 0) e;
-    update holds h set state = 'settled', tokens = 0, nano = 0, attempts = s.attempt, charged_tokens = h.charged_tokens + s.tokens,
-           charged_nano = h.charged_nano + s.nano, ended_at = v_now
-    from unnest(p_holds, p_attempts, p_tokens, p_nanos) s (hold_id, attempt, tokens, nano)
-    where h.tenant = p_tenant and h.hold_id = any (p_holds) and h.hold_id = s.hold_id;
     return query select s.* from unnest(p_holds, v_over, v_over_nano) s (hold_id, over, over_nano);
     if v_overrun then
         perform ledger_warn(p_tenant, array_agg(x.scope_id), array_agg(x.start), array_agg(p.policy), v_now)

@@ -38,7 +38,10 @@ begin
             perform ledger_presume(p_tenant, p_hold, v_now);
             select * into h from holds x where x.tenant = p_tenant and x.hold_id = p_hold;
         end if;
-        insert into attempts (tenant, hold_id, attempt, state, started_at) values (p_tenant, p_hold, p_attempt, 'started', v_now) returning * into a;
+        a.tokens := 0;
+        a.nano := 0;
+        a.overrun_tokens := 0;
+        a.overrun_nano := 0;
         h.attempts := p_attempt;
     end if;
     v_state := h.state;
@@ -73,9 +76,12 @@ begin
            charged_tokens = h.charged_tokens + p_tokens - a.tokens, charged_nano = h.charged_nano + p_nano - a.nano,
            ended_at = case when v_state = 'held' then null else coalesce(h.ended_at, v_now) end
     where x.tenant = p_tenant and x.hold_id = p_hold;
-    update attempts x set state = 'reported', tokens = p_tokens, nano = p_nano, overrun_tokens = v_over, overrun_nano = v_over_nano,
-           late = v_late, usage = p_usage, digest = p_digest, reported_at = v_now
-    where x.tenant = p_tenant and x.hold_id = p_hold and x.attempt = p_attempt;
+    insert into attempts (tenant, hold_id, attempt, state, tokens, nano, overrun_tokens, overrun_nano, late, usage, digest,
+                          started_at, reported_at)
+    values (p_tenant, p_hold, p_attempt, 'reported', p_tokens, p_nano, v_over, v_over_nano, v_late, p_usage, p_digest, v_now, v_now)
+    on conflict (tenant, hold_id, attempt) do update set state = excluded.state, tokens = excluded.tokens, nano = excluded.nano,
+        overrun_tokens = excluded.overrun_tokens, overrun_nano = excluded.overrun_nano, late = excluded.late,
+        usage = excluded.usage, digest = excluded.digest, reported_at = excluded.reported_at;
     if v_over > 0 or v_over_nano > 0 then
         perform ledger_warn(p_tenant, h.scope_ids, h.window_starts, array(
             select jsonb_build_object('scope', p.scope, 'mode', p.shared_mode, 'limit', jsonb_build_array(p.shared_tokens, p.shared_nano),

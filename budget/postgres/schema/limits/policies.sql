@@ -111,10 +111,19 @@ begin
     end loop;
 end $$;
 
+-- The fields that a scope's stored policy sets; null: no policy is stored.
+create function ledger_stored_fields(p_tenant text, p_scope bigint) returns jsonb language sql stable as $$
+    select jsonb_strip_nulls(to_jsonb(p) - array['tenant', 'scope_id', 'task', 'sources', 'updated_by', 'updated_at'])
+    from policies p where p.tenant = p_tenant and p.scope_id = p_scope and p.task = ''
+$$;
+
 -- Stores the fields of one source for a scope; posts an entry if this changes the limit or mode of a balance in use.
+-- Returns the stored fields before and after, unless they are those of a task's request. The scope is locked before its
+-- balances, as everywhere, so that its stored fields cannot change in between.
+-- Planning it takes longer than running it, so each connection does it once.
 create function ledger_set_policy(p_tenant text, p_scope text, p_task text, p_patch jsonb, p_clear text[], p_sources jsonb, p_by text,
-                                  p_defaults jsonb, p_now timestamptz)
-returns void language plpgsql as $$
+                                  p_defaults jsonb, p_now timestamptz, out before jsonb, out after jsonb)
+language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     v_now timestamptz := coalesce(p_now, clock_timestamp());
     v_kind text := kind_of(p_scope);
@@ -125,6 +134,10 @@ begin
     perform v_now at time zone (p_patch ->> 'timezone');
     insert into scopes (tenant, kind, id) values (p_tenant, v_kind, v_id) on conflict do nothing;
     select s.scope_id into v_scope from scopes s where s.tenant = p_tenant and s.kind = v_kind and s.id = v_id;
+    if p_task = '' then
+        perform from scopes s where s.tenant = p_tenant and s.scope_id = v_scope for no key update;
+        before := ledger_stored_fields(p_tenant, v_scope);
+    end if;
     v_before := ledger_applied_policies(p_tenant, array[v_scope], p_defaults);
     insert into policies as p (tenant, scope_id, task, limit_tokens, limit_nano_usd, mode, "window", timezone, warn_at, backpressure, approval,
                                frozen, shadow, learned_holds, last_answer, rollover, ladder, sources, updated_by, updated_at)
@@ -153,8 +166,9 @@ begin
     if p_task = '' then
         -- A policy without fields is none: a label does not join because of it.
         delete from policies p where p.tenant = p_tenant and p.scope_id = v_scope and p.task = ''
-          and jsonb_strip_nulls(to_jsonb(p) - array['tenant', 'scope_id', 'task', 'sources', 'updated_by', 'updated_at']) = '{}';
+          and ledger_stored_fields(p_tenant, v_scope) = '{}';
         perform ledger_post_policies(p_tenant, v_before, p_by, p_defaults, v_now);
+        after := ledger_stored_fields(p_tenant, v_scope);
     end if;
 end $$;
 

@@ -3,7 +3,7 @@
 -- p_policies: for each balance an object with `scope`, `mode`, `limit`, `warn_at` and optionally `shared`, as in
 -- ledger_views.
 create function ledger_warn(p_tenant text, p_scopes bigint[], p_windows timestamptz[], p_policies jsonb[], p_now timestamptz)
-returns void language sql as $$
+returns void language sql set enable_seqscan = off as $$
     with reached as (
         select b.*, p.policy, t.threshold::numeric as threshold
         from unnest(p_scopes, p_windows, p_policies) x (scope_id, window_start, policy)

@@ -166,6 +166,11 @@ GUARDS = {
         "    perform 1 from balances b where b.tenant = p_tenant and b.scope_id = any (p_scopes)"
         " order by b.scope_id, b.window_start for update;\n",
         "",
+        test_locks.test_a_freeze_waits_for_a_hold_that_is_about_to_commit,
+    ),
+    "a policy changes under the lock of its scope": Guard(
+        "        perform from scopes s where s.tenant = p_tenant and s.scope_id = v_scope for no key update;\n",
+        "",
         test_locks.test_two_changes_of_a_policy_at_once_are_judged_one_after_the_other,
     ),
     "a further attempt tops up money": Guard(

@@ -6,6 +6,7 @@ from typing import Any
 
 from purser.budget.gate import Verdict
 from purser.budget.holds import HoldState, Released
+from purser.budget.postgres.changes import Changes
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
 from tests.support.ledger import TENANT, Books, meet, report, request
 
@@ -183,7 +184,7 @@ async def test_two_changes_of_a_policy_at_once_are_judged_one_after_the_other(bo
 
     async def raise_it(connection: Any) -> None:
         await connection.execute(
-            "select ledger_set_policy($1, 'session:s1', '', $2, '{}', '{}', 'test', $3, null)",
+            "select from ledger_set_policy($1, 'session:s1', '', $2, '{}', '{}', 'test', $3, null)",
             TENANT,
             {"limit_tokens": 2_000},
             books.settings.defaults_json,
@@ -191,6 +192,25 @@ async def test_two_changes_of_a_policy_at_once_are_judged_one_after_the_other(bo
 
     await meet(books.pool, raise_it, lambda: books.budget("session:s1", limit_tokens=1_500))
     assert (await books.entries())[-2:] == ["limit_raised", "limit_lowered"]
+    [later, *_], _ = await Changes(books.pool).list(TENANT)
+    assert (later.before, later.after) == (
+        {"limit_tokens": 2_000, "mode": "hard"},
+        {"limit_tokens": 1_500, "mode": "hard"},
+    )
+
+
+async def test_a_freeze_waits_for_a_hold_that_is_about_to_commit(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=1_000, mode="hard")
+    await books.spend("before", 1)
+
+    async def hold(connection: Any) -> None:
+        assert (await books.ledger.hold(TENANT, request("k", 1), connection)).hold_id is not None
+
+    async def not_frozen_yet(_: Any) -> None:
+        assert not await books.pool.fetchval("select bool_or(frozen) from policies")
+
+    await meet(books.pool, hold, lambda: books.budget("session:s1", frozen=True), not_frozen_yet)
+    assert await books.pool.fetchval("select bool_or(frozen) from policies")
 
 
 async def test_a_batch_of_settlements_waits_for_a_hold_that_is_being_settled(books: Books) -> None:

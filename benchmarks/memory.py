@@ -7,7 +7,7 @@ evidence, averaged over all questions, adversarial ones included. The query is t
 
 import asyncio
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from purser.benchmarks.outcome import Cell, Outcome, Table
 from purser.benchmarks.postgres import temporary_postgres
 from purser.benchmarks.recall import speed
 from purser.benchmarks.recall.baselines import Baselines
-from purser.benchmarks.recall.figures import AT, LEAST, OURS, Figures, shortfalls
+from purser.benchmarks.recall.figures import AT, LEAST, OURS, Comparison, Figures, Verdict, comparisons
 from purser.benchmarks.recall.questions import Corpus, Place, corpora
 from purser.benchmarks.recall.speed import TENANT, Speed
 from purser.budget.postgres.connections.pools import Pool, create_pool
@@ -43,12 +43,19 @@ async def _run(data: Path) -> Outcome:
         speeds = [await speed.measure(pool, messages, questions, size) for size in speed.SIZES]
         bench = Bench(pool)
         sets: Sets = {name: await bench.asked(name, some) for name, some in found.items()}
-    missed = {"recall": shortfalls(sets), "speed": speed.slow(speeds)}
+    compared = comparisons(sets)
+    recalls = [str(one) for one in compared if one.verdict is Verdict.MISSED]
+    missed = {"recall": recalls, "speed": speed.slow(speeds)}
     return Outcome(
         gate_passed=not any(missed.values()),
-        results=_results(sets) | {"postgres": [one.results() for one in speeds], "missed": missed},
+        results=_results(sets)
+        | {
+            "compared": [asdict(one) | {"verdict": one.verdict} for one in compared],
+            "postgres": [one.results() for one in speeds],
+            "missed": missed,
+        },
         settings={"search": "Memory.search on Postgres, by words", "least": {f"R@{k}": v for k, v in LEAST.items()}},
-        tables=[_recalls(sets), _times(speeds), *_missed(missed)],
+        tables=[_recalls(sets), _compared(compared), _times(speeds), *_missed(missed)],
     )
 
 
@@ -106,6 +113,14 @@ def _recalls(sets: Sets) -> Table:
         for search, figures in by_search.items()
     ]
     return Table("evidence found, percent", columns, cells)
+
+
+def _compared(compared: list[Comparison]) -> Table:
+    columns = ["questions of", "at", "Purser", "least", "of", "ahead, questions", "verdict"]
+    cells: list[list[Cell]] = [
+        [one.set_name, f"R@{one.k}", one.ours, one.least, one.of, one.ahead, one.verdict] for one in compared
+    ]
+    return Table("against the best baseline and what is required", columns, cells)
 
 
 def _times(speeds: list[Speed]) -> Table:

@@ -13,7 +13,7 @@ from purser.context.compression.ranges import SUMMARY_SHARE
 from purser.context.compression.requests import SummarySource
 from purser.context.compression.summaries import summary_message
 from purser.context.conversation.wording import names, numbers, stems, words
-from purser.context.facts import extract_facts, omitted_facts, render_facts, sheet_tokens
+from purser.context.facts import MOST_TOKENS, extract_facts, omitted_facts, render_facts, sheet_tokens
 from purser.context.tokens import count_message
 
 PRIMERS, RECENTS = 3, 20
@@ -98,11 +98,12 @@ def _summarized(conversation: LabelledConversation, most_tokens: int, *, with_fa
     room = most_tokens - around - _shown(middle, "") if middle else 0
     if room <= 0:
         return _verbatim(conversation, ends)
-    facts_room = sheet_tokens(room) if with_facts else 0
+    facts_room = sheet_tokens(room, with_extract=True) if with_facts else 0
     text = extract(SummarySource.of("", [conversation.messages[index] for index in middle]), room - facts_room, count)
     if with_facts:
         facts = omitted_facts(extract_facts([conversation.stored[index] for index in middle]), text)
-        text = f"{text}\n{render_facts(facts, facts_room - 1, count).text}"
+        left = min(MOST_TOKENS, room - count(text) - 1)
+        text = f"{text}\n{render_facts(facts, left, count).text}"
     lines = text.splitlines()
     retained = {*ends, *(index for index in middle if is_shown(conversation.texts[index], lines))}
     shown = "\n".join([*(conversation.texts[index] for index in sorted(ends)), text])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from purser.benchmarks.data import Row, rows
 from purser.context.conversation.messages import Message
-from purser.context.retrieval.dates import date_terms, dates_in
+from purser.context.retrieval.dates import date_terms, dates_in, is_day
 
 Place = tuple[str, int]
 """Session, and position of a message in it."""
@@ -77,7 +77,7 @@ def _memorybank(data: Path) -> dict[str, list[Corpus]]:
         messages = [message(one) for one in row["messages"]]
         questions = []
         for question in (one["question"] for one in row["qa"]):
-            day = next((term for term in dates_in(question) if "-" in term), None)
+            day = next(filter(is_day, dates_in(question)), None)
             that_day = frozenset(
                 (row["id"], place)
                 for place, one in enumerate(messages)

@@ -22,7 +22,8 @@ _IDLE = re.compile(
     r"|i['’]?(?:m| am) (?:happy|glad|here) to (?:help|assist)[^.!?\n]*"
     r"|if you (?:have|need) any (?:more|other|further|additional|questions|help|assistance)[^.!?\n]*"
     r"|(?:so much|very much|for (?:your|the) \w+|there|again|tomorrow|then|everyone|all|then))"
-    r"|你好呀?|您好|嗨|谢谢(?:你|您|啦|了|啊)*|多谢|不客气|不用谢|再见|拜拜|好的|好呀|好吧|嗯+|明天见|晚安|早上好|(?:我)?没(?:有)?(?:其他|别的|什么)*(?:问题|事情?|需要)了?|不好意思|麻烦(?:你|您)了"
+    r"|你好呀?|您好|嗨|没关系|没事|真是|真的|非常|十分|太|辛苦(?:你|您)?了?|麻烦(?:你|您)?了?|知道了|明白了?|记下了?|收到|行|可以|嗯嗯|"
+    r"谢谢(?:你|您|啦|了|啊)*|多谢|(?:非常)?感谢(?:你|您)?|不用?客气|不用谢|再见|拜拜|好的|好呀|好吧|嗯+|明天见|晚安|早上好|(?:我)?没(?:有)?(?:其他|别的|什么)*(?:问题|事情?|需要)了?|不好意思|麻烦(?:你|您)了"
     r"|祝您[^。！]*|很高兴(?:为您服务|认识你)|こんにちは|ありがとう(?:ございます)?|さようなら|はい|おはよう|안녕(?:하세요)?|감사합니다|네)"
     r"[\s,.!?~，。！？～、:;)(-]*",
     re.IGNORECASE,
@@ -34,12 +35,15 @@ _ANNOUNCED = re.compile(
     r"(?:analy[sz]|ask|brows|check|collect|compar|conduct|cross-|examin|execut|explor|fetch|find|gather|identif|inspect"
     r"|investigat|look|perform|provid|re-?run|retriev|review|run|search|see|solv|start|begin|proceed|summari[sz]|test|try"
     r"|validat|verif|visit)"
-    r"|i (?:clicked|typed|scrolled|pressed)\b|terminate$",
+    r"|terminate$",
     re.IGNORECASE,
 )
+_DONE = re.compile(r"i (?:clicked|typed|scrolled|pressed|navigated|opened the (?:page|url|link))\b", re.IGNORECASE)
+"""A step in a browser, whose outcome follows."""
 _NUMBER = re.compile(r"\d")
 _TEMPLATE = re.compile(
-    r"\[(?:your|my|the|insert|name|date|company|recipient|hiring)\b[^\]\n]{0,40}\]|\{\{[^}\n]*\}\}", re.IGNORECASE
+    r"\[(?:your|my|the|insert|name|date|company|recipient|hiring)\b[^\]\n]{0,40}\]|\{\{[^{}\n]{0,200}\}\}",
+    re.IGNORECASE,
 )
 _ITEM = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)、])\s+")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|([*_=~-])\1{2,}\s*$|\*\*[^*]+\*\*\s*[:：]?\s*$)")
@@ -55,8 +59,8 @@ def is_idle(text: str) -> bool:
 
 
 def is_announced(text: str) -> bool:
-    """Whether a sentence of an agent only announces a step, whose outcome follows; a number is never idle."""
-    return _ANNOUNCED.match(text) is not None and not _NUMBER.search(text)
+    """Whether a sentence of an agent only tells a step, whose outcome follows; an announced number is never idle."""
+    return bool(_DONE.match(text) or (_ANNOUNCED.match(text) and not _NUMBER.search(text)))
 
 
 def parts(text: str) -> Iterator[str]:

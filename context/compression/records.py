@@ -11,6 +11,8 @@ from purser.context.compression.requests import Call, Passage
 
 _LONGEST = 160
 """Characters of a value or a line of plain text; longer ones end with an ellipsis."""
+_DEEPEST = 50
+"""Levels of a JSON value that is looked through; a deeper one is read as plain text."""
 _REFERENCE = re.compile(r"\b(?=\w*\d)[\w-]{4,}\b")
 """Ids, dates and long numbers: what a later message refers to."""
 _CHANGE = re.compile(
@@ -68,7 +70,7 @@ class Record:
 
     def _rank(self, row: str) -> int:
         """The lower, the sooner a row is shown."""
-        rank = 0 if not self.used.isdisjoint(references(row)) else 1 if _DECIDES.search(row) else 2
+        rank = 0 if not self.used.isdisjoint(references(row)) else 1 if decides(row) else 2
         return rank + 3 * (row in self.seen)
 
 
@@ -111,6 +113,11 @@ def is_change(name: str) -> bool:
     return _CHANGE.search(name) is not None
 
 
+def decides(name: str) -> bool:
+    """Whether the name of a field says that it holds an amount or an outcome."""
+    return _DECIDES.search(name) is not None
+
+
 def references(text: str) -> set[str]:
     """Ids, dates and numbers of at least four characters."""
     return set(_REFERENCE.findall(text))
@@ -128,11 +135,21 @@ def _some(rows: Sequence[str], ranks: Sequence[int], between: str, most_characte
 
 
 def _parsed(text: str) -> Any:
-    """The JSON value of a text; `None` if it is none."""
+    """The JSON value of a text; `None` if it is none, or one that is nested too deeply to be looked through."""
     try:
-        return json.loads(text)
-    except ValueError:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
         return None
+    inner = [value]
+    for _ in range(_DEEPEST):
+        inner = [one for outer in inner for one in (outer.values() if isinstance(outer, dict) else _items(outer))]
+        if not inner:
+            return value
+    return None
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _lines(text: str) -> list[str]:

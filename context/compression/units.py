@@ -1,17 +1,19 @@
 """Units of a conversation that an extract picks whole: messages, parts of long messages, and records of tool calls."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
+from purser.context.compression.pages import is_page, is_sentence, opening, page_text
 from purser.context.compression.parts import is_announced, is_idle, parts
 from purser.context.compression.records import is_change, outcome, records
 from purser.context.compression.requests import CountText, Passage, SummarySource
+from purser.context.compression.uptake import Uptake
 from purser.context.conversation.dates import absolute_dates
 from purser.context.conversation.kinds import Composition, Kind
-from purser.context.conversation.wording import CJK, questions, sentences, words
+from purser.context.conversation.wording import CJK, asks, names, numbers, questions, sentences, times, words
 
 _WHOLE_SHARE, _WHOLE_SHARE_OF_ANSWERS = 2, 8
 """A message picked as a whole takes at most half of the room, or an eighth if a model wrote it; longer ones are picked
@@ -35,6 +37,15 @@ _LONGEST_QUESTION = 120
 _OUTCOMES = 2.0
 """Weight of what agents with tools conclude: most of what they write repeats the task, plans or quotes."""
 
+_HOLLOW = 0.25
+"""Weight of a question to an assistant that names nothing: once it is answered, only the answer counts."""
+_LISTED, _QUOTED = 0.25, 0.5
+"""Weight of entries that an agent lists, and of sentences of a page that it quotes, where nobody takes them up."""
+_OFFERED = 0.5
+"""Weight of entries that a lone agent lists for its user."""
+_LEAST_ALIKE = 3
+"""Sentences of pages with the same opening from which on only the last one counts."""
+
 _LINE = re.compile(r"(?P<speaker>[^:(]{1,200}?)(?: \((?:asked “(?P<question>[^”]*)”)?[^)]*\))?: (?P<text>.*)")
 """A line of an extract, see `_label`."""
 _CALL = re.compile(r"([\w.-]+)\(")
@@ -48,6 +59,12 @@ _OUTCOME = re.compile(
     r"|最终|结论|答案|因此|无法|未找到",
     re.IGNORECASE,
 )
+_TOTAL = re.compile(
+    r"\b(?:total|altogether|balance|refund\w*|gesamt\w*|summe|insgesamt|en total|importe total|montant total)\b"
+    r"|总计|合计|总价|共计|一共|合計",
+    re.IGNORECASE,
+)
+"""What an agent asks its user to confirm."""
 _YES_OR_NO = re.compile(
     r"\s*(?:yes|yeah|yep|no|nope|sure|correct|right|exactly|not)\b|\s*(?:是的|对|好的|不|嗯|はい|いいえ|네|아니)", re.I
 )
@@ -101,14 +118,21 @@ def _said(passages: Sequence[Passage], most_tokens: int, count: CountText) -> li
     """Messages, whole where they are short; parts of longer ones."""
     kind = _kind(passages)
     drowned = kind is not Kind.PEOPLE
+    several = len({one.speaker for one in passages if one.role == "assistant"}) > 1
+    agents = kind is Kind.TOOLS or (drowned and several)
+    uptake = Uptake(passages) if agents else None
     assisted = drowned or any(one.role == one.speaker == "assistant" for one in passages)
     recorded, repeated = _answered(passages), set[int]()
     found: list[tuple[Unit, int]] = []
+    worded: defaultdict[tuple[str, str], list[tuple[Unit, int]]] = defaultdict(list)
     asked_by, asked = "", ""
     for place, passage in enumerate(passages):
         text = " ".join(passage.said.split())
-        of_agent = kind is Kind.TOOLS and passage.role == "assistant"
+        of_agent = agents and passage.role == "assistant"
+        page = of_agent and is_page(passage.said)
         weight = _USERS if drowned and passage.role == "user" else 1.0
+        if assisted and passage.role == "user" and place + 1 < len(passages) and _is_hollow(text):
+            weight = _HOLLOW
         answers = asked_by not in ("", passage.speaker)
         share = _WHOLE_SHARE if not assisted or passage.role == "user" else _WHOLE_SHARE_OF_ANSWERS
         most = _ELLIPTICAL_REPLY if assisted and passage.role == "assistant" else _ELLIPTICAL
@@ -119,9 +143,11 @@ def _said(passages: Sequence[Passage], most_tokens: int, count: CountText) -> li
         idle = is_idle(text) and not (question and passage.role == "user")
         if idle or place in recorded or (of_agent and all(map(is_announced, sentences(text)))):
             pass
-        elif count(_line(passage.speaker, text) + "\n") <= max(most_tokens // share, min(_SHORT, most_tokens // 2)):
+        elif not page and count(_line(passage.speaker, text) + "\n") <= max(
+            most_tokens // share, min(_SHORT, most_tokens // 2)
+        ):
             found.append((whole, count(whole.line + "\n")))
-            if assisted and questions(question) and question == " ".join(passages[place - 1].said.split()):
+            if assisted and asks(question) and question == " ".join(passages[place - 1].said.split()):
                 repeated.add(place - 1)
         elif passage.role == "tool":
             room = most_tokens // min(_RECORD_SHARE, len(passages))
@@ -129,17 +155,48 @@ def _said(passages: Sequence[Passage], most_tokens: int, count: CountText) -> li
             if tokens <= room:
                 found.append((Unit(_line(passage.speaker, text), text, place), tokens))
         else:
-            for part in parts(passage.said):
+            for part in parts(page_text(passage.said) if of_agent else passage.said):
                 if of_agent and is_announced(part):
                     continue
                 line = _line(_label(passage, part), part)
-                decides = _OUTCOMES if of_agent and _OUTCOME.search(part) else weight
-                found.append((Unit(line, part, place, weight=decides), count(line + "\n")))
+                of_part = (
+                    _weight_of_agent(part, place, uptake, page=page, alone=not several)
+                    if uptake and of_agent
+                    else weight
+                )
+                found.append((Unit(line, part, place, weight=of_part), count(line + "\n")))
+                if page:
+                    worded[passage.speaker, opening(part)].append(found[-1])
         requests = assisted and passage.role == "user"
         asked_by = passage.speaker if questions(text) or requests else ""
         asked = _question(passage.said, requests=requests) if asked_by else ""
-    # The answer shows them.
-    return [one for one in found if one[0].passage not in repeated]
+    old = {id(one) for alike in worded.values() if len(alike) >= _LEAST_ALIKE for one in alike[:-1]}
+    last = {unit.text: unit.line for unit, _ in found} if agents else {}
+    # The answer shows them, a later sentence says how it stands now, or another agent passes on what one thought.
+    return [
+        one
+        for one in found
+        if one[0].passage not in repeated and id(one) not in old and last.get(one[0].text, one[0].line) == one[0].line
+    ]
+
+
+def _is_hollow(text: str) -> bool:
+    """Whether a text asks without naming anything."""
+    return asks(text) and not (numbers(words(text)) or times(text) or names(text))
+
+
+def _weight_of_agent(part: str, place: int, uptake: Uptake, *, page: bool, alone: bool) -> float:
+    """Conclusions count more; entries, and sentences of a page, count less unless a later message takes them up.
+
+    What a lone agent lists is for its user, who may answer without a name ("the first one"), and totals decide.
+    """
+    if _OUTCOME.search(part):
+        return _OUTCOMES
+    if uptake.takes_up(part, place):
+        return 1.0
+    if alone and not page:
+        return 1.0 if is_sentence(part) or _TOTAL.search(part) else _OFFERED
+    return _QUOTED if page and is_sentence(part) else 1.0 if is_sentence(part) else _LISTED
 
 
 def _records(passages: Sequence[Passage], most_tokens: int, count: CountText) -> Iterator[tuple[Unit, int]]:

@@ -27,6 +27,11 @@ _NEGATION = re.compile(
     r"\b(?:no|not|never|none|nothing|without|cannot)\b|n['’]t\b|[不没無无未別别勿]|않|없", re.IGNORECASE
 )
 _QUESTION = re.compile(r"[?？]")
+_ASKS = re.compile(
+    r"[?？][\"'”’）)]*$|[吗呢][啊呀]?[。！，,.!~]*$|(?<!没)(?:有没有|是不是|能不能|可不可以|要不要|行不行|多少|怎么样|哪[个家里些儿])"
+    r"|(?:何|どこ|いつ|いくら|どれ|どの)[^。]{0,20}か[。.]?$|(?:です|ます|でしょう)か[。.]?$|(?:나요|습니까|입니까|합니까|까요)[.]?$"
+)
+"""A question, also where it is written without its mark."""
 
 _UNIT = r"(?:day|night|week(?:end)?|month|year|spring|summer|fall|autumn|winter|morning|evening|time)s?"
 _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -106,6 +111,11 @@ def negations(text: str) -> int:
 def questions(text: str) -> int:
     """Counts question marks."""
     return len(_QUESTION.findall(text))
+
+
+def asks(sentence: str) -> bool:
+    """Whether a sentence asks something, with or without a question mark."""
+    return _ASKS.search(sentence) is not None
 
 
 def times(text: str) -> int:

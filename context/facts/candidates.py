@@ -4,9 +4,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from purser.context.compression.pages import is_page, is_sentence, page_text
+from purser.context.compression.parts import is_announced
 from purser.context.conversation.dates import dated
 from purser.context.conversation.messages import StoredMessage
-from purser.context.conversation.wording import sentences
+from purser.context.conversation.wording import asks, sentences
+from purser.context.facts.clauses import around
 from purser.context.facts.corrections import (
     alternative,
     bare_numbers,
@@ -23,11 +26,6 @@ from purser.context.facts.statements import Owner, owner, statements
 from purser.context.facts.tools import fields_of
 from purser.context.facts.values import MENTIONS, Fact, Kind
 
-_LONGEST_TEXT = 90
-"""Maximum characters of a sentence that is shown whole."""
-_PART_END = re.compile(
-    r"(?<=[,;:]) (?:and |but |or )?| (?=[–—-] )|(?<=[，；：])| (?=(?:and|but|because|so|which|while) )"
-)
 _LONGEST_DIALOGUE = 2_000
 """Characters above which a message is a document, of which only statements, paths and named values count."""
 _EDGES = " ,;:，；：–—-"
@@ -75,9 +73,13 @@ def candidates(stored: StoredMessage, text: str) -> Iterator[Candidate]:
     if stored.message.role == "tool":
         yield from _of_tool(stored.seq, speaker, text)
         return
+    page = stored.message.role == "assistant" and is_page(text)
+    text = page_text(text) if page else text
     languages = languages_of(text)
     is_dialogue = len(text) <= _LONGEST_DIALOGUE
     for sentence in sentences(text):
+        if stored.message.role == "assistant" and (is_announced(sentence) or (page and not is_sentence(sentence))):
+            continue
         for candidate in _Sentence(stored.seq, speaker, sentence, languages).candidates(corrections=is_dialogue):
             fact = candidate.fact
             if is_dialogue or fact.kind is Kind.PATH or fact.relation != MENTIONS:
@@ -94,7 +96,7 @@ class _Sentence:
 
     def candidates(self, *, corrections: bool) -> Iterator[Candidate]:
         replacing = replaced(self.text, self.languages) if corrections else None
-        may_correct = corrections and not self.text.endswith(("?", "？")) and not unsure(self.text, self.languages)
+        may_correct = corrections and not asks(self.text) and not unsure(self.text, self.languages)
         old_span = (replacing.old,) if replacing else ()
         found = list(self._values((*self._farewells(), *old_span), may_correct))
         stated = list(statements(self.text, self.languages))
@@ -127,7 +129,7 @@ class _Sentence:
     ) -> Iterator[tuple[Kind, re.Match[str], Owner | None, bool]]:
         """Values with their owners, and whether they correct; a value next to another one has its owner."""
         last: tuple[int, Owner | None, bool] = (0, None, False)
-        asserts = not self.text.endswith(("?", "？")) and not unsure(self.text, self.languages)
+        asserts = not asks(self.text) and not unsure(self.text, self.languages)
         for kind, match in sorted(values(self.text, self.languages, but), key=lambda found: found[1].start()):
             named = owner(self.text[: match.start()], self.speaker, self.languages) if asserts else None
             if named and named.loose and kind not in _LOOSE:
@@ -165,7 +167,7 @@ class _Sentence:
         if but and match.start() < but[0] < end:
             end = but[0]
         value = _TAIL.sub("", match.string[match.start() : end]) if but else match[0]
-        return Fact(self.seq, kind, subject, relation, value.strip(_EDGES), _around(match), self.speaker)
+        return Fact(self.seq, kind, subject, relation, value.strip(_EDGES), around(match), self.speaker)
 
     def _farewells(self) -> Iterator[Span]:
         """Greetings and farewells; with a time of day after it, it is an appointment."""
@@ -200,17 +202,4 @@ def _of_tool(seq: int, speaker: str, text: str) -> Iterator[Candidate]:
     for sentence in sentences(text) if fields is None else ():
         for kind, match in values(sentence, ()):
             if kind is Kind.PATH:
-                yield Candidate(Fact(seq, kind, speaker, MENTIONS, match[0], _around(match), speaker))
-
-
-def _around(match: re.Match[str]) -> str:
-    """The sentence of a match, or of a long one the clauses that it touches; short clauses join the previous one."""
-    sentence = match.string
-    if len(sentence) <= _LONGEST_TEXT:
-        return sentence
-    ends = [0, *(found.end() for found in _PART_END.finditer(sentence)), len(sentence)]
-    last = next(index for index, end in enumerate(ends) if end >= match.end())
-    first = max(index for index, end in enumerate(ends) if end <= match.start())
-    while first > 0 and ends[last] - ends[first] < _LONGEST_TEXT // 3:
-        first -= 1
-    return sentence[ends[first] : ends[last]].strip(_EDGES)
+                yield Candidate(Fact(seq, kind, speaker, MENTIONS, match[0], around(match), speaker))

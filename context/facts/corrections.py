@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from purser.context.conversation.wording import asks
 from purser.context.facts.languages import Language
 from purser.context.facts.patterns import Span
 
@@ -60,7 +61,7 @@ class Replacing:
 
 def replaced(sentence: str, languages: tuple[Language, ...]) -> Replacing | None:
     """The first place of a sentence that names an old and a new value, such as `21, not 12`."""
-    if sentence.endswith(("?", "？")) or unsure(sentence, languages):
+    if asks(sentence) or unsure(sentence, languages):
         return None
     patterns = [(pattern, False) for language in languages for pattern in language.replaces]
     patterns += [(pattern, True) for language in languages for pattern in language.denies]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from purser.context.conversation.wording import asks
 from purser.context.facts.languages import Language
 from purser.context.facts.languages.english import DAY, MONTH
 from purser.context.facts.values import Kind
@@ -75,14 +76,14 @@ def values(
         languages: the languages that it may be in.
         but: parts of the sentence that are ignored.
     """
-    asks = sentence.endswith(("?", "？"))
+    question = asks(sentence)
     taken = [False] * len(sentence)
     for start, end in but:
         taken[start:end] = [True] * (end - start)
     for kind, pattern in _patterns(languages):
         for match in pattern.finditer(sentence):
             free = match.end() > match.start() and not any(taken[match.start() : match.end()])
-            if free and not (asks and kind not in _IN_QUESTIONS) and not _is_word(kind, match):
+            if free and not (question and kind not in _IN_QUESTIONS) and not _is_word(kind, match):
                 taken[match.start() : match.end()] = [True] * (match.end() - match.start())
                 if not _NEGATED.search(sentence, max(0, match.start() - 30), match.start()):
                     yield kind, match

@@ -1,7 +1,7 @@
 """Fact sheets: the most valuable facts within a token budget, as a window shows them."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log2
 
@@ -10,8 +10,9 @@ from purser.context.facts.values import MENTIONS, Fact, Kind
 
 MOST_TOKENS = 600
 """Upper bound of a sheet."""
-_SHARE = 4
-"""A sheet takes at most a quarter of the room of its summary."""
+_SHARE, _SHARE_WITH_EXTRACT = 4, 20
+"""A sheet takes at most a quarter of the room of its summary, or a twentieth beside an extract, which states
+most facts."""
 _WORTHS = {Kind.PREFERENCE: 5, Kind.NEGATION: 5, Kind.DECISION: 4, Kind.ID: 4, Kind.FIELD: 0.5}
 _WORTH = 3.0
 """Weight of a fact of any other kind."""
@@ -32,9 +33,14 @@ class FactSheet:
     """Current facts that did not fit."""
 
 
-def sheet_tokens(room: int) -> int:
-    """Upper bound of the sheet of a summary that may take `room` tokens."""
-    return max(0, min(MOST_TOKENS, room // _SHARE))
+def sheet_tokens(room: int, *, with_extract: bool = False) -> int:
+    """Tokens that are reserved for the sheet of a summary that may take `room` tokens.
+
+    Args:
+        room: tokens of summary and sheet together.
+        with_extract: whether no model writes the summary.
+    """
+    return max(0, min(MOST_TOKENS, room // (_SHARE_WITH_EXTRACT if with_extract else _SHARE)))
 
 
 def render_facts(facts: Iterable[Fact], most_tokens: int, count: CountText) -> FactSheet:
@@ -64,9 +70,18 @@ def render_facts(facts: Iterable[Fact], most_tokens: int, count: CountText) -> F
 
 
 def omitted_facts(facts: Iterable[Fact], text: str) -> list[Fact]:
-    """Facts whose sentence is not part of a text that is shown together with the sheet."""
-    said = " ".join(text.split())
-    return [fact for fact in facts if fact.text not in said]
+    """Facts that a text which is shown with the sheet does not state.
+
+    Their sentence is no part of it; of a field of a tool result, no line has its subject and its value.
+    """
+    said, lines = " ".join(text.split()), text.splitlines()
+    return [fact for fact in facts if not (fact.text in said if fact.speaker else _is_recorded(fact, said, lines))]
+
+
+def _is_recorded(fact: Fact, said: str, lines: Sequence[str]) -> bool:
+    if fact.value not in said or fact.subject not in said:
+        return False
+    return any(fact.value in line and fact.subject in line for line in lines)
 
 
 def _lines(facts: Iterable[Fact]) -> dict[str, list[Fact]]:

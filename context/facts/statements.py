@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from purser.context.conversation.wording import asks
 from purser.context.facts.languages import Language
 from purser.context.facts.values import ALLERGY, IS, Kind
 
@@ -83,7 +84,9 @@ _NOT_NOUN = frozenset(
         "ce",
     }
 )
-_ASKS = re.compile(r"[?？]$|[吗呢][。！]?$")
+_OPEN = re.compile(r"(?:\b(?:if|whether|ob|wenn|si)|如果|是否|要是|かどうか|なら)[\s,，]*$", re.IGNORECASE)
+"""Words right before a statement that leave it open."""
+_OPEN_WITHIN = "是否"
 _FILLER = re.compile(
     r"\b(?:really|still|now|new|just|ahora|ya|actualmente|jetzt|nun|schon|maintenant|désormais)\b ?", re.IGNORECASE
 )
@@ -111,8 +114,8 @@ class Statement:
 
 
 def statements(sentence: str, languages: tuple[Language, ...]) -> Iterator[Statement]:
-    """Yields the statements of a sentence; those of a kind do not overlap. A question has none."""
-    if _ASKS.search(sentence):
+    """Yields the statements of a sentence; those of a kind do not overlap. A question and a mere "if" have none."""
+    if asks(sentence):
         return
     taken: dict[Kind, int] = {}
     found = [
@@ -120,6 +123,7 @@ def statements(sentence: str, languages: tuple[Language, ...]) -> Iterator[State
         for language in languages
         for kind, relation, pattern in language.stated
         for match in pattern.finditer(sentence)
+        if not _OPEN.search(sentence, 0, match.start()) and _OPEN_WITHIN not in match[0]
     ]
     for one in sorted(found, key=lambda one: (one.match.start(), -one.match.end())):
         if one.match.start() >= taken.get(one.kind, 0):

@@ -40,6 +40,11 @@ def date_terms(day: date) -> list[str]:
     return [f"#{day.month}-{day.day}", f"#{day.month}", f"#{day.year}"]
 
 
+def is_day(term: str) -> bool:
+    """Whether a date term marks a day, not a month or year."""
+    return "-" in term
+
+
 def dates_in(question: str) -> list[str]:
     """The terms of all dates that a question names."""
     text, found = question.lower(), list[str]()

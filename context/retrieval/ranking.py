@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from purser.context.conversation.kinds import Composition, Kind
-from purser.context.retrieval.dates import dates_in
+from purser.context.retrieval.dates import dates_in, is_day
 from purser.context.retrieval.postings import ASKS, POSTING, spoken_by
 from purser.context.retrieval.words import terms
 
@@ -24,8 +24,10 @@ K1 = 1.2
 """BM25 saturation: how quickly repetitions of a term stop to matter."""
 SPEAKER = 0.25
 """Relative bonus of a turn whose speaker the question names."""
-DATE = 1.5
-"""Weight of a date that the question names, relative to a term."""
+DAY = 8.0
+"""Weight of a day that the question names, relative to a term: mostly, what was said on that day is asked for."""
+PERIOD = 2.0
+"""Weight of a month or year that the question names: what happened in it is often told later."""
 REACH = 8
 """Maximum distance of a turn for which a term counts."""
 LONG = 300
@@ -58,8 +60,8 @@ class Weights:
     """Additional weight, relative to `before`, if the turn right before ends with a question."""
     question: float = 0.0
     """Relative malus of a turn that ends with a question: it rarely states an answer."""
-    user: float = 1.0
-    """Factor of turns of users."""
+    assistant: float = 1.0
+    """Factor of turns of assistants. Those of users always count 1, so that sessions of all kinds compare."""
 
     @classmethod
     def of(cls, composition: Composition, mean_size: float) -> "Weights":
@@ -80,7 +82,7 @@ class Weights:
     def factors(self) -> Floats:
         """Factor of a turn by its flags; 0 for empty positions."""
         asking = 1 - self.question
-        return np.array([1, self.user, asking, self.user * asking, 0], np.float32)
+        return np.array([self.assistant, 1, self.assistant * asking, asking, 0], np.float32)
 
 
 CHAT = Weights(length=0.4, before=0.5, after=0.3, decay=0.8, reach=REACH, answer=0.8, question=0.2)
@@ -89,7 +91,7 @@ STATEMENTS = Weights(length=0.75, before=0.3, after=0.2, decay=0.6, reach=2)
 """Long turns of people."""
 TOOLS = Weights(length=0.75, before=0.5, after=0.3, decay=0.6, reach=2)
 """Agents with tools."""
-ASSISTANT = Weights(length=0.75, before=0.5, after=0.3, decay=0.6, reach=2, user=2.0)
+ASSISTANT = Weights(length=0.75, before=0.5, after=0.3, decay=0.6, reach=2, assistant=0.5)
 """Long answers repeat the words of a question many times, and the facts are in what the user said."""
 
 
@@ -221,9 +223,6 @@ class _Layout:
                 np.divide(frequency, frequency + K1, out=frequency)
                 frequency *= times * rarity[term] * (K1 + 1)
                 scores += frequency
-        for term in question.dates:
-            if term in found:
-                scores[found[term][0]] += DATE * rarity[term]
         spoken = [found[mark][0] for term in set(question.terms) if (mark := spoken_by(term)) in found]
         factors = weights.factors[self._flags]
         if spoken:
@@ -231,6 +230,10 @@ class _Layout:
             named[np.concatenate(spoken)] = True
             factors += factors * named * SPEAKER
         scores *= factors
+        # After the factors, which say how much words count: the turns of a day are ordered by their words.
+        for term in question.dates:
+            if term in found:
+                scores[found[term][0]] += (DAY if is_day(term) else PERIOD) * rarity[term]
         return scores
 
     def best(self, scores: Floats, limit: int) -> Iterable[tuple[int, int, float]]:

@@ -177,7 +177,7 @@ def trim_to_fit(builder: WindowBuilder, cutter: Cutter, budget: int) -> tuple[Wi
     Where no summary covers old tool results, they are also cleared if otherwise more would be dropped.
 
     Raises:
-        WindowTooSmall: pins and system messages alone exceed the budget.
+        WindowTooSmall: pins, system messages and calls that cannot be shortened exceed the budget.
     """
     room = budget - builder.overhead
     newest = next((ref for ref in reversed(builder.conversation.messages) if ref.role == "user"), None)
@@ -185,8 +185,7 @@ def trim_to_fit(builder: WindowBuilder, cutter: Cutter, budget: int) -> tuple[Wi
     if trims is None:
         trims = fit_required([cutter], room)
     if trims is None:
-        required = [builder.conversation.groups[index] for index in sorted(cutter.required)]
-        raise WindowTooSmall(_parts(builder, required), budget=budget)
+        raise _too_small(builder, cutter, budget)
     cutter = trimmed(cutter, trims)
     if not (cutter.rule.summarizes and builder.summarize):
         cleared = clear_old_results([cutter], room - builder.stored_tokens, newest)
@@ -197,8 +196,15 @@ def trim_to_fit(builder: WindowBuilder, cutter: Cutter, budget: int) -> tuple[Wi
     shown = show_all(trims.values(), builder.texts, builder.text_tokens, builder.seqs)
     counted = {seq: replace(trim, tokens=builder.tokens(shown[seq])) for seq, trim in sorted(trims.items())}
     cutter = trimmed(cutter, counted)
+    if cutter.least > room:
+        raise _too_small(builder, cutter, budget)
     builder = replace(builder, conversation=cutter.conversation, texts={**builder.texts, **shown})
     return builder, cutter, tuple(counted.values())
+
+
+def _too_small(builder: WindowBuilder, cutter: Cutter, budget: int) -> WindowTooSmall:
+    required = [builder.conversation.groups[index] for index in sorted(cutter.required)]
+    return WindowTooSmall(_parts(builder, required), budget=budget)
 
 
 def _parts(builder: WindowBuilder, required: Sequence[Group]) -> dict[str, int]:

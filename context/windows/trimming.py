@@ -154,6 +154,8 @@ def show(message: Message, trim: Trim, count: CountText, number: int) -> Message
             return clipped
     mark = f"[{trim.original} tokens left out of {name}]"
     calls = tuple(_without_arguments(call, mark) for call in message.tool_calls)
+    if calls == message.tool_calls and calls and not message.text:
+        return message  # A mark would only make it longer.
     return replace(message, content=mark, tool_calls=calls)
 
 

@@ -1,12 +1,17 @@
-"""The limits of time of the window benchmark."""
+"""The window benchmark: its limits of time, and its sweep over real conversations."""
 
 import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
-from purser.benchmarks.windows import missed
+import pytest
+
+from purser.benchmarks.windows import CUT_EVERYWHERE, WHOLE, beginnings, conversations, missed, sweep
 from purser.benchmarks.windows.speed import Timing, loop_holds
+from purser.context.compression.extraction import extract
+from tests.support.runs.proof import some
 
 FAST = Timing("three_part", 1_000, 250_000, 40.0, 4.0, 9.0, 3.0, 5.0, ours=True)
 
@@ -40,3 +45,23 @@ async def test_the_event_loop_counts_as_held_while_the_process_computes() -> Non
 
     assert await longest(lambda: time.sleep(0.2)) < 0.1, "as if other processes had the cores"
     assert await longest(compute) > 0.1
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("name", CUT_EVERYWHERE)
+def test_cut_at_every_message_every_strategy_preset_and_size_shows_a_window_without_fault(
+    name: str, shared_data: Path
+) -> None:
+    found = sweep(some(conversations(shared_data, name), 2), beginnings, everywhere=True)
+    assert set(found) <= {"right", "refused"}
+    assert found["right"] > 0
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("name", WHOLE)
+def test_of_whole_conversations_every_strategy_preset_and_size_shows_a_window_without_fault(
+    name: str, shared_data: Path
+) -> None:
+    found = sweep(some(conversations(shared_data, name), 2), extract, everywhere=False)
+    assert set(found) <= {"right", "refused"}
+    assert found["right"] > 0

@@ -39,12 +39,12 @@ _VAGUE = (
 )
 _ADVERB = r"(?:(?:\w+ly|also|always|still|just|do|don['’]t|do not|no longer|now|much|rather|used to) )*"
 _IDLE = (
-    r"(?!(?:worry|forget|know|you|hesitate|give|be|get|mention|miss|stop|have|let|even|think|say|lose|thank|need|want"
+    r"(?!(?:worry|stress|panic|fret|hurry|rush|forget|know|you|hesitate|give|be|get|mention|miss|stop|have|let|even|think|say|lose|thank|need|want"
     r"|see|feel|really|sweat|mind|make it)\b)"
 )
 _TO = r"(?:\s*\b(?:at|on|for|to|by|around|about|the|until|in|with|a|like|say)\b)*[\s,:]*"
 _SETTLED = (
-    r"(?:decided|agreed|chose|settled|opted|picked|go with|going with|went with"
+    r"(?:decided|agreed|chose|settled|opted|picked(?! up)|go with|going with|went with"
     r"|(?:switched|switch|switching|migrated) to)"
 )
 
@@ -171,7 +171,8 @@ ENGLISH = Language(
             (
                 "rules out",
                 r"\bI (?:never|do not|don['’]t|won['’]t|cannot|can['’]t) "
-                rf"(?:eat|drink|smoke|want(?! to)|need|own|fly|use|drive|accept|work|speak|take)\b{_CLAUSE}+",
+                rf"(?:eat|drink|smoke|want(?! to)|need|own|fly|use|drive|accept|work|speak|take)\b"
+                rf"(?! (?:it|that|this|them|these|those|you|me|us|him|her|anything|anyone)\b){_CLAUSE}+",
             ),
         ),
         Kind.DECISION: (

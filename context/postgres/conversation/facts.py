@@ -89,9 +89,7 @@ class Facts:
 
 
 def _messages(rows: Sequence[asyncpg.Record], thread: str) -> list[StoredMessage]:
-    return [
-        StoredMessage(row["seq"], thread, Message.parse(row["body"], row["seq"]), {}, row["created_at"]) for row in rows
-    ]
+    return [StoredMessage(row["seq"], thread, Message.stored(row["body"]), {}, row["created_at"]) for row in rows]
 
 
 def _fact(row: asyncpg.Record) -> Fact:

@@ -52,7 +52,7 @@ class MemoryVectors:
                 return [], Outcome.NO_EXTENSION
             model = self._embedder.model
             missing = await connection.fetch(_SQL["unembedded"], tenant, sessions, model, BATCH)
-        texts = [Message.parse(row["body"], row["seq"]).text for row in missing]
+        texts = [Message.stored(row["body"]).text for row in missing]
         spoken = [text[:MOST_CHARACTERS] for text in texts if text.strip()]
         # No connection is held while the model works.
         vectors = await self._embedder.embed(tenant, path, [query[:MOST_CHARACTERS], *spoken])

@@ -177,6 +177,18 @@ def test_003_3_rounds_by_size_are_a_figure_of_the_task() -> None:
     assert [len(plan(own, session(count)).session.seqs) for count in (4, 20, 40)] == [4, 4, 2]
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 4])
+def test_2f_3_recents_and_what_a_compression_covers_are_counted_in_rounds_where_a_task_says_so(rounds: int) -> None:
+    """A round is a question with all that follows it, here four messages."""
+    refs = (MessageRef(seq, ("user" if seq % 4 == 1 else "assistant"), 400) for seq in range(1, 101))
+    talked = Conversation("", tuple(refs))
+    context = {"primers_count": 0, "recents_count": 10, "keeps_first_request": False, "rounds_by_size": [[5, rounds]]}
+    in_rounds = covered(settings(context=context | {"summary_by_rounds": True}), talked)
+    assert in_rounds.seqs == tuple(range(1, 101 - 4 * rounds))
+    in_messages = covered(settings(context=context), talked)
+    assert in_messages.seqs == tuple(range(1, 91)), "recents_count counts messages"
+
+
 def test_003_6_the_length_of_a_summary_is_a_ratio_within_bounds() -> None:
     context = {"primers_count": 0, "recents_count": 10, "keeps_first_request": False, "summary_ratio": 0.15}
     bounds = {"summary_min_tokens": 100, "summary_max_tokens": 800}

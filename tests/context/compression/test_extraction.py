@@ -213,6 +213,122 @@ def test_of_agents_with_tools_outcomes_go_before_plans() -> None:
     assert plan not in shown
 
 
+@pytest.mark.parametrize(
+    "hollow",
+    [
+        "Which kind of hotel is this one then, a quiet or loud one?",
+        "Was für ein hotel ist das denn nun eigentlich, laut oder leise?",
+        "难道不安静也没有早餐，不好吗？",
+    ],
+)
+def test_a_question_that_names_nothing_goes_after_what_users_state(hollow: str) -> None:
+    stated = "It would be nice to be in some place that is quiet."
+    said = [
+        user(hollow),
+        assistant("It is described at length on its pages, please read all of it there."),
+        user(stated),
+        assistant("Well then, we will have a look at it again."),
+    ]
+    room = max(count(f"user: {text}\n") for text in (hollow, stated)) + 1
+    assert extract(SummarySource.of("", said), room, count) == f"user: {stated}"
+
+
+def test_a_question_without_its_mark_is_shown_once_with_its_answer() -> None:
+    asked = "评分四分以上的酒店有哪家。"
+    text = extract(SummarySource.of("", [user(asked), assistant("和颐酒店。"), user("好的。")]), 200, count)
+    assert text == f"assistant (asked “{asked}”): 和颐酒店。"
+
+
+PAGE = """\
+I typed 'lamps' into the search box.
+
+Lampenhaus
+Best lamps of the year
+Corner Lamps
+12 Harbour Road, Chicago
+Luz y Sol
+7 Mayor Street, Chicago
+
+The viewport shows 21% of the page.
+"""
+"""What an agent pastes of a page."""
+
+
+def agents(*said: tuple[str, str]) -> SummarySource:
+    """Agents that work for a user."""
+    return SummarySource.of(
+        "", [user("Which shop sells lamps?"), *(Message("assistant", text, name=name) for name, text in said)]
+    )
+
+
+def test_of_agents_that_read_pages_the_steps_are_left_out_and_what_others_take_up_stays() -> None:
+    listed = (
+        "Lampenhaus; Best lamps of the year; Corner Lamps; 12 Harbour Road, Chicago; Luz y Sol; 7 Mayor Street, Chicago"
+    )
+    plan = ("Planner", "Find the shops with lamps of Anna and Ben in Rome.")
+    room = count(f"Surfer: {listed}\n") + 8
+    taken, ignored = (
+        extract(agents(plan, ("Surfer", PAGE), ("Planner", reply)), room, count)
+        for reply in ("Is Luz y Sol open?", "Is it open?")
+    )
+    assert listed in taken
+    assert listed not in ignored
+    assert plan[1] in ignored
+    assert "I typed" not in extract(agents(plan, ("Surfer", PAGE)), 400, count)
+
+
+@pytest.mark.parametrize(
+    ("offers", "chosen", "reply"),
+    [
+        (("HAT081, at 06:00, $121", "HAT136, at 07:00, $152"), "HAT136", "I take HAT136."),
+        (("ICE-597 um 06:00, 81 €", "ICE-703 um 07:00, 92 €"), "ICE-703", "Ich nehme den ICE-703."),
+        (("HU7705，06:00，三百元", "HU7811，07:00，四百元"), "HU7811", "就订HU7811吧。"),
+    ],
+)
+def test_of_what_a_lone_agent_offers_what_the_user_takes_up_goes_first(
+    offers: tuple[str, str], chosen: str, reply: str
+) -> None:
+    """Also before a total that nobody asked for, which counts like a sentence."""
+    found = Message("tool", "[]", tool_call_id="c1")
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    listed = "\n\n".join(f"**{place}**\n- {offer}" for place, offer in enumerate(offers, 1))
+    written = f"{listed}\n\n{'Nothing else is known about it. ' * 60}"
+    said = [user("Which ones?"), Message("assistant", "", tool_calls=(call,)), found, assistant(written), user(reply)]
+    text = extract(SummarySource.of("", said), count(f"user: {reply}\nassistant: 2: {offers[1]}\n") + 6, count)
+    assert f"2: {offers[1]}" in text
+    assert offers[0] not in text
+
+
+@pytest.mark.parametrize("total", ["Total cost: 305", "Gesamtpreis: 305", "总价：305"])
+def test_a_total_that_a_lone_agent_lists_goes_before_what_it_offers(total: str) -> None:
+    found = Message("tool", "[]", tool_call_id="c1")
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    written = f"- Offer: 121\n\n**In all**\n- {total}\n\n{'Nothing else is known about it. ' * 60}"
+    said = [user("Which ones?"), Message("assistant", "", tool_calls=(call,)), found, assistant(written), user("Yes.")]
+    text = extract(SummarySource.of("", said), count(f"assistant: In all: {total}\n") + 2, count)
+    assert text == f"assistant: In all: {total}"
+
+
+def test_of_sentences_that_agents_word_alike_in_each_step_the_last_one_stays() -> None:
+    steps = [
+        (
+            "Planner",
+            f'{{\n"a": 1,\n"b": 2,\n"c": 3,\n"reason": "The request is still not met, as lamp {at} is missing.",\n}}',
+        )
+        for at in range(1, 5)
+    ]
+    text = extract(agents(*steps, ("Surfer", "It is dark in here.")), 400, count)
+    assert "lamp 4" in text
+    assert "lamp 1" not in text
+
+
+def test_what_one_agent_thinks_and_then_tells_another_is_shown_once() -> None:
+    said = "Please look for the lamp of Luz y Sol on the pages of the shop in Mayor Street."
+    text = extract(agents(("Planner (thought)", said), ("Planner (to Surfer)", said), ("Surfer", "Well.")), 400, count)
+    assert text.count("Mayor Street") == 1
+    assert "Planner (to Surfer): Please" in text
+
+
 def test_preferences_and_decisions_go_before_other_messages_of_their_length() -> None:
     said = [
         user("The people in there were all very kind to everybody else."),
@@ -222,6 +338,21 @@ def test_preferences_and_decisions_go_before_other_messages_of_their_length() ->
     ]
     lines = extract(SummarySource.of("", said), 32, count).splitlines()
     assert lines == [f"user: {said[1].text}", f"user: {said[3].text}"]
+
+
+@pytest.mark.parametrize(
+    ("amounts", "times"),
+    [
+        ("The order has 12 lamps for 480 and 3 shades in all.", "We were at the lake with the family last week."),
+        ("Der neue Auftrag hat 12 Lampen und dazu noch 3 Schirme aus Glas.", "I was there with them last week."),
+        ("订单有 12 盏灯 480 元和 3 个灯罩 一共", "我上周和家里人一起去过了湖边玩"),
+    ],
+)
+def test_amounts_count_more_where_somebody_writes_alone_than_in_a_chat(amounts: str, times: str) -> None:
+    said = [user(amounts), user(times)]
+    room = max(count(f"user: {text}\n") for text in (amounts, times)) + 1
+    assert extract(SummarySource.of("", said), room, count) == f"user: {amounts}"
+    assert extract(SummarySource.of("", [*said, Message("user", "Ok.", name="ben")]), room, count) == f"user: {times}"
 
 
 def test_relative_times_are_made_absolute_by_the_time_of_the_message() -> None:

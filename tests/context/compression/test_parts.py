@@ -49,7 +49,8 @@ def test_each_part_of_a_long_list_begins_with_the_line_that_introduces_it() -> N
     "text",
     [
         "Hello there!", "Thank you so much!", "You're welcome!", "See you tomorrow!", "好的，谢谢您，再见！",
-        "明天见！", "好的，谢谢你了啊。", "我没有其他问题了。",
+        "明天见！", "没关系，真是非常谢谢你！",
+        "好的，知道了，辛苦您了。", "不用客气！", "非常感谢您。", "好的，谢谢你了啊。", "我没有其他问题了。",
         "Is there anything else I can help you with?", "Feel free to ask.", "", "ありがとうございます。", "감사합니다!",
     ],
 )  # fmt: skip
@@ -75,6 +76,7 @@ def test_what_says_anything_else_is_not_idle(text: str) -> None:
         "Let's begin by performing a web search.",
         "I will now verify the address.",
         "I clicked 'Accept'.",
+        "I typed 'lamps' into '0 of 2000 characters'.",
         "TERMINATE",
         "To do this, let me search.",
     ],

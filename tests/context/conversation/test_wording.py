@@ -2,8 +2,10 @@
 
 import random
 
+import pytest
+
 from purser.context.conversation import wording
-from purser.context.conversation.wording import TIME, sentences, times
+from purser.context.conversation.wording import TIME, asks, sentences, times
 
 WORDS = (
     "I", "met", "her", "two", "weeks", "ago", "an", "Hour", "minute", "yesterday", "TOMORROW", "last", "this", "each",
@@ -35,3 +37,28 @@ def test_sentences_end_where_the_pattern_says(seed: int) -> None:
         "Er ging.",
         "1. Salz",
     ]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Is it open?",
+        'Did he ask "when?"',
+        "附近有没有便宜的酒店，推荐一下。",
+        "价格是不是三百元。",
+        "它的门票是多少。",
+        "你喜欢哪个。",
+        "还远吗。",
+        "おいくらですか。",
+        "いつ着くか",
+        "行きますか",
+        "몇 시에 오나요.",
+    ],
+)
+def test_questions_are_recognized_without_their_mark(sentence: str) -> None:
+    assert asks(sentence)
+
+
+@pytest.mark.parametrize("sentence", ["It is open.", "他没有什么问题。", "我不多说了。", "青い靴がいい。", "좋아요."])
+def test_what_states_something_asks_nothing(sentence: str) -> None:
+    assert not asks(sentence)

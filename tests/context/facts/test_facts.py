@@ -245,6 +245,54 @@ def test_what_is_only_mentioned_supersedes_nothing() -> None:
     assert [fact.superseded_by for fact in facts] == [None, None]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am not sure if I prefer the blue sofa.",
+        "Ich weiß nicht, ob ich lieber das blaue Sofa mag.",
+        "No sé si prefiero el sofá azul.",
+        "我不知道是否喜欢蓝色的沙发。",
+        "你喜欢蓝色的沙发吗",
+        "青いソファが好きですか。",
+    ],
+)
+def test_what_is_left_open_or_asked_is_no_preference(text: str) -> None:
+    assert values(Kind.PREFERENCE, text) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("酒店的价格是300元吗", "酒店的价格是300元。"),
+        ("ホテルの値段は3000円ですか。", "ホテルの値段は3000円です。"),
+        ("Is the price of the hotel $300?", "The price of the hotel is $300."),
+    ],
+)
+def test_a_question_names_no_owner_of_its_value(asked: str, said: str) -> None:
+    owned = [[fact.relation for fact in facts_of(user(text)) if fact.kind is Kind.MONEY] for text in (asked, said)]
+    assert owned[0] in ([], ["mentions"])
+    assert owned[1] == ["is"]
+
+
+@pytest.mark.parametrize(
+    "text", ["I don't want it to slip through.", "Don't stress about it.", "I picked up a parcel."]
+)
+def test_idioms_are_no_refusals_and_no_decisions(text: str) -> None:
+    assert facts_of(user(text)) == []
+
+
+def test_a_page_that_an_agent_pastes_yields_facts_of_its_sentences_only() -> None:
+    page = "Lampenhaus\n- Zip Code\n- First Name\nNew from Corner Lamps\nOpen on Friday\nLamps\nThe lamp costs $30."
+    assert [fact.value for fact in facts_of(assistant(page))] == ["$30"]
+    assert "Friday" in [fact.value for fact in facts_of(user(page))]
+
+
+def test_steps_of_an_agent_yield_no_facts() -> None:
+    said = "I clicked 'Corner Lamps' on the page of Rome Lamps."
+    assert facts_of(assistant(said)) == []
+    assert facts_of(user(said)) != []
+
+
 # --- shown -----------------------------------------------------------------------------------------------------------
 
 
@@ -280,6 +328,14 @@ def test_rules_and_preferences_go_before_what_was_mentioned_in_passing() -> None
 def test_facts_that_a_summary_states_are_left_out_of_the_sheet() -> None:
     facts = facts_of(user("We pay $300."), user("I prefer tea."))
     assert [fact.value for fact in omitted_facts(facts, "user: We pay $300.\nassistant: Fine.")] == ["I prefer tea"]
+
+
+def test_fields_of_a_result_that_a_record_shows_are_left_out_of_the_sheet() -> None:
+    facts = facts_of(
+        calling("c1"), result("c1", json.dumps({"order_id": "W77120", "state": "sent", "carrier": "Nordpost"}))
+    )
+    record = "tool: get_order(order: W77120) → state: sent\ntool: track() → carrier: Nordpost"
+    assert [fact.value for fact in omitted_facts(facts, record)] == ["Nordpost"]
 
 
 @settings(deadline=None, max_examples=40)

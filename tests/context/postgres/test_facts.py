@@ -107,3 +107,10 @@ async def test_long_and_odd_texts_are_stored(pool: Pool, facts: Facts) -> None:
     whole = extract_facts(await Conversations(pool).read_thread(TENANT, SESSION))
     assert whole
     assert ordered(await facts.all(TENANT, SESSION)) == ordered(whole)
+
+
+async def test_a_tool_message_that_names_no_call_is_read_like_any_other(pool: Pool, facts: Facts) -> None:
+    await say(pool, Message("tool", '{"ticket_id": "T-4711", "state": "closed"}'), user("My budget is $300."))
+    found = await facts.all(TENANT, SESSION)
+    assert budgets(found) == [(2, "$300", None)]
+    assert ("T-4711", "state", "closed") in {(fact.subject, fact.relation, fact.value) for fact in found}

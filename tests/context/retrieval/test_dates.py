@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from purser.context.retrieval.dates import date_terms, dates_in
+from purser.context.retrieval.dates import date_terms, dates_in, is_day
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,7 @@ def test_a_question_names_days_months_and_years(question: str, found: list[str])
 
 def test_a_message_is_marked_with_what_a_question_can_name() -> None:
     assert sorted(date_terms(date(2023, 5, 8))) == sorted(dates_in("8 May 2023"))
+
+
+def test_days_are_told_from_months_and_years() -> None:
+    assert list(filter(is_day, dates_in("since 8 May 2023"))) == ["#5-8"]

@@ -6,6 +6,8 @@ from datetime import date
 from itertools import islice
 from operator import attrgetter
 
+import pytest
+
 from purser.context.retrieval.postings import BLOCK, Turn, index
 from purser.context.retrieval.ranking import REACH, Hit, Posted, Question, Thread, rank
 
@@ -75,6 +77,41 @@ def test_turns_of_a_day_that_is_named_go_first() -> None:
     assert set(places(search("what was new on 3 February?", turns))[:1]) == {12}
     assert set(places(search("what was new in March?", turns))[:10]) == set(range(20, 30))
     assert places(search("3月5日", turns))[0] == 24
+
+
+def test_a_chat_of_people_is_not_behind_talks_with_an_assistant() -> None:
+    chat = [said(FILLER), said(FILLER, "assistant")] * 10
+    talk = [said(FILLER), said(FILLER * 20, "assistant")] * 10
+    chat[10], talk[10] = said("my bicycle is red"), said("my bicycle is new")
+    best, *_ = search("red bicycle", talk, chat)
+    assert (best.thread, best.place) == (1, 10)
+
+
+@pytest.mark.parametrize(
+    ("question", "said_on_another_day", "said_else"),
+    [
+        ("Which music did we hear on April 26th?", "we hear music, good music", FILLER),
+        ("4月26日我们听了哪些音乐？", "我们听音乐", "今天天气很好"),
+    ],
+)
+def test_a_day_that_is_named_outweighs_words_said_on_another(
+    question: str, said_on_another_day: str, said_else: str
+) -> None:
+    days = [date(2026, 4, 20 + number // 4) for number in range(40)]
+    turns = [said(said_on_another_day if day.day == 23 else said_else, day=day) for day in days]
+    assert sorted(places(search(question, turns))[:4]) == [24, 25, 26, 27]
+
+
+def test_a_month_that_is_named_does_not_outweigh_words() -> None:
+    turns = [said(FILLER, day=date(2026, 1 + number // 10, 1)) for number in range(60)]
+    turns[35] = said("the bicycle race was won by Bob", day=date(2026, 4, 1))
+    assert places(search("Who won the bicycle race in March?", turns))[0] == 35
+
+
+def test_turns_of_a_day_are_ordered_by_their_words_whoever_speaks() -> None:
+    turns = [said(FILLER, name="Bob", day=date(2026, 1, 1 + number // 4)) for number in range(40)]
+    turns[21] = said("the bicycle is new", name="Ann", day=date(2026, 1, 6))
+    assert places(search("what did Bob say of the bicycle on 6 January?", turns))[0] == 21
 
 
 def test_turns_beyond_the_reach_are_not_found() -> None:

@@ -171,6 +171,19 @@ def test_a_message_whose_text_cannot_be_clipped_is_replaced_by_its_mark() -> Non
         assert all(json.loads(call["function"]["arguments"]) for call in shown.tool_calls)
 
 
+@pytest.mark.parametrize("strategy", [StrategyName.TOKEN_TRUNCATION, StrategyName.SLIDING_WINDOW])
+def test_a_short_call_that_cannot_be_cut_is_refused_and_not_shown_over_the_budget(strategy: StrategyName) -> None:
+    arguments = json.dumps({"order_id": "W-77120", "items": [str(place) for place in range(28)]})
+    called = {"id": "c", "type": "function", "function": {"name": "exchange", "arguments": arguments}}
+    open_call = Message("assistant", tool_calls=(called,))
+    messages = [SYSTEM, user("Exchange it."), open_call]
+    needed = 3 + sum(map(tokens, messages))
+    assert tokens(show(open_call, Trim(3, Remedy.CLIPPED, tokens(open_call), 9, 9), count, 3)) == tokens(open_call)
+    assert window(messages, budget=needed, strategy=strategy).tokens == needed
+    with pytest.raises(WindowTooSmall, match=f"budget of {needed - 1} tokens"):
+        window(messages, budget=needed - 1, strategy=strategy)
+
+
 def test_where_a_summary_covers_old_results_none_is_cleared() -> None:
     messages = [SYSTEM, user("Look."), *steps(8, "The price is 40 euros. " * 60), *talk(2)]
     found = window(messages, 1_500, StrategyName.THREE_PART)

@@ -135,11 +135,10 @@ def assert_counted(conversation: Conversation, view: View) -> None:
 
 def assert_maximal(view: View, conversation: Conversation, spare: int, empty: int) -> None:
     """What was left out, newest first, would not have fitted, or the step of the cut leaves as much empty."""
-    if view.dropped and view.dropped[-1].reason == "before_first_request":
-        return
+    of_no_request = [one for one in view.dropped if one.reason == "before_first_request"]
     for one in reversed(conversation.groups):
         if one.first_seq not in view.seqs:
-            if one.tokens > spare:
+            if one.tokens > spare or any(run.first_seq <= one.first_seq <= run.last_seq for run in of_no_request):
                 return
             spare, empty = spare - one.tokens, empty - one.tokens
             assert empty >= 0

@@ -111,20 +111,61 @@ _PLUGIN: dict[str, Cell | str] = {
     ),
 }
 
+_IN_FRAMEWORK: dict[str, Cell | str] = {
+    **_PLUGIN,
+    "answer": Cell(_SERVED, ("test_answer",)),
+    "stream": Cell(_SERVED, ("test_stream",)),
+    "retry": Cell("each attempt", ("test_a_failure_that_may_have_cost_something_is_charged_its_estimate",)),
+}
+
 
 def _adapter(name: str, page: str, folder: str, table: str = "test_table.py", **other: Cell | str) -> Way:
     cells = _TABLE | {case.replace("_", " "): cell for case, cell in other.items()}
     return Way(name, page, f"client/tests/{folder}/{table}", cells)
 
 
+def _plugin(name: str, folder: str, **other: Cell | str) -> Way:
+    cells = _IN_FRAMEWORK | {case.replace("_", " "): cell for case, cell in other.items()}
+    return Way(
+        f"Temporal plugin, {name}", "temporal-plugin.md", f"client/tests/{folder}/test_table_of_temporal.py", cells
+    )
+
+
 def _litellm(name: str, table: str) -> Way:
     return _adapter(f"LiteLLM, `{name}`", "litellm.md", "litellm", table, cancelled=_BY_LEASE, left_stream=_BY_LEASE)
 
 
+_BY_PLUGIN = "Held by the operation of an answer; its verdict is what the plugin makes of it."
+_DURABLE = Way(
+    "pydantic-ai, `PurserCapability` in a workflow",
+    "pydantic-ai.md",
+    "client/tests/pydantic_ai/durable/test_temporal.py",
+    {
+        "answer": Cell(
+            _SERVED, ("test_hold_and_settlement_are_an_activity_each_which_no_retry_and_no_replay_repeats",)
+        ),
+        "stream": "Held and settled by the operations of an answer.",
+        "cancelled": "Charged in the activity, by the code that runs without a workflow.",
+        "left stream": "A workflow cannot leave an activity's stream.",
+        "provider error": "Charged in the activity, by the code that runs without a workflow.",
+        "retry": Cell("each attempt", ("test_a_killed_worker_is_charged_its_estimate_and_another_goes_on",)),
+        "refusal": _BY_PLUGIN,
+        "wait": _BY_PLUGIN,
+        "approval": _BY_PLUGIN,
+    },
+)
+
 WAYS = (
-    Way("Temporal plugin", "temporal-plugin.md", "tests/client/temporal/test_plugin.py", _PLUGIN),
+    Way("Temporal plugin, your own activities", "temporal-plugin.md", "tests/client/temporal/test_plugin.py", _PLUGIN),
+    _plugin("OpenAI Agents SDK", "openai_agents"),
+    _plugin("pydantic-ai", "pydantic_ai"),
+    _plugin("Google ADK", "google_adk"),
+    _plugin("Strands", "strands"),
+    _plugin("nodes of LangGraph", "langchain"),
     _adapter("OpenAI Agents SDK", "openai-agents.md", "openai_agents"),
-    _adapter("pydantic-ai", "pydantic-ai.md", "pydantic_ai"),
+    _adapter("pydantic-ai, `PurserModel`", "pydantic-ai.md", "pydantic_ai"),
+    _adapter("pydantic-ai, `PurserCapability`", "pydantic-ai.md", "pydantic_ai"),
+    _DURABLE,
     _adapter("LangChain", "langchain.md", "langchain"),
     _adapter("Google ADK", "google-adk.md", "google_adk"),
     _litellm("acompletion", "test_table.py"),
@@ -132,7 +173,7 @@ WAYS = (
     _litellm("aresponses", "test_table_of_responses.py"),
     Way("MCP, `PaidTools`", "mcp.md", "client/tests/mcp/test_paid_tools.py", _PAID),
     Way("MCP, `hold_tools`", "mcp.md", "client/tests/mcp/test_hold_tools.py", _OF_OTHERS),
-    Way("proxy, OpenAI's client", "openai-clients.md", "client/tests/clients/test_openai.py", _PROXY),
+    Way("proxy, OpenAI's client 2 and 3", "openai-clients.md", "client/tests/clients/test_openai.py", _PROXY),
     Way("proxy, Anthropic's client", "openai-clients.md", "client/tests/clients/test_anthropic.py", _PROXY),
     Way("proxy, `ChatOpenAI`", "openai-clients.md", "client/tests/langchain/test_proxy.py", _PROXY),
     Way("proxy, pydantic-ai", "openai-clients.md", "client/tests/pydantic_ai/test_proxy.py", _PROXY),

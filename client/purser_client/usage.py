@@ -27,6 +27,11 @@ def usage_of(reply: object) -> dict[str, Any]:
     return found
 
 
+def is_empty(block: Mapping[str, Any]) -> bool:
+    """Whether no figure of a usage block says that tokens were used: a provider that does not report."""
+    return not any(block.get(name) for name in _FIGURES)
+
+
 def plain(value: object) -> Any:
     """An object of a provider's library as dictionaries."""
     for method in ("model_dump", "to_dict", "dict"):

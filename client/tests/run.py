@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "client" / "tests"
 LOOPS = {"litellm": "session"}
 """How long the event loop of a framework lives, if not only for a test. LiteLLM keeps its first one."""
+SHARED = {"openai-2": "clients/test_openai.py"}
+"""Tests of an environment that has none of its own: they run with its version of a package too."""
 PRICES = {"gpt-4o": {"input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06, "max_output_tokens": 4096}}
 
 
@@ -78,8 +80,8 @@ def _process(command: Sequence[str], env: dict[str, str], home: Path) -> Iterato
 
 def _run(framework: str, env: dict[str, str]) -> int:
     python = ROOT / ".venv-doors" / framework / "bin" / "python"
-    folder = TESTS / framework.replace("-", "_")
-    command = [str(python), "-m", "pytest", "-q", "-c", str(TESTS / "pytest.ini"), "--rootdir", str(ROOT), str(folder)]
+    tests = TESTS / SHARED.get(framework, framework.replace("-", "_"))
+    command = [str(python), "-m", "pytest", "-q", "-c", str(TESTS / "pytest.ini"), "--rootdir", str(ROOT), str(tests)]
     for what in ("fixture", "test"):
         command += ["-o", f"asyncio_default_{what}_loop_scope={LOOPS.get(framework, 'function')}"]
     sys.stdout.write(f"{framework}: ")

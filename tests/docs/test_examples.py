@@ -20,6 +20,7 @@ from standardwebhooks import Webhook
 
 from purser.compose.stack.ports import free_port
 from tests.support.databases import create
+from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.commands import Commands
 from tests.support.servers.forked import Forks
 
@@ -116,7 +117,7 @@ def test_decisions_are_signed_and_sent_through_temporal_by_command_and_by_exampl
     headers = {"Authorization": f"Bearer {system.key}"}
     for name in ("by-example", "by-command"):
         task = body | {"task_id": name, "session_id": name}
-        httpx.post(f"{system.url}/v1/tasks", json=task, headers=headers).raise_for_status()
+        httpx.post(f"{system.url}/v1/tasks", json=task, headers=headers, timeout=PATIENCE_S).raise_for_status()
         [request] = _until(lambda: system.purser.json("approvals", "list", "--state", "pending")["items"])
         approval_id = request["approval_id"]
         if name == "by-example":
@@ -133,7 +134,9 @@ def test_decisions_are_signed_and_sent_through_temporal_by_command_and_by_exampl
 
 
 def _own_name(system: System) -> str:
-    own = httpx.get(f"{system.url}/v1/keys/self", headers={"Authorization": f"Bearer {system.key}"}).json()
+    own = httpx.get(
+        f"{system.url}/v1/keys/self", headers={"Authorization": f"Bearer {system.key}"}, timeout=PATIENCE_S
+    ).json()
     return str(own["name"])
 
 
@@ -207,8 +210,8 @@ def test_the_receiver_accepts_signed_messages_and_prints_each_once(system: Syste
     with _process(*served, env=system.env | {"WEBHOOK_SECRET": secret}) as process:
         address = f"http://127.0.0.1:{port}/purser"
         _until(lambda: _answers(address))
-        forged = httpx.post(address, content=body, headers=signed | {"webhook-id": "msg_2"})
-        codes = [httpx.post(address, content=body, headers=signed).status_code for _ in range(2)]
+        forged = httpx.post(address, content=body, headers=signed | {"webhook-id": "msg_2"}, timeout=PATIENCE_S)
+        codes = [httpx.post(address, content=body, headers=signed, timeout=PATIENCE_S).status_code for _ in range(2)]
         process.terminate()
         printed = process.communicate(timeout=WITHIN_S)[0]
     assert (forged.status_code, codes) == (401, [204, 204])
@@ -229,7 +232,7 @@ def _process(*arguments: str, env: dict[str, str] | None = None) -> Iterator[sub
 
 def _answers(address: str) -> bool:
     try:
-        return httpx.get(address).status_code == httpx.codes.METHOD_NOT_ALLOWED
+        return httpx.get(address, timeout=PATIENCE_S).status_code == httpx.codes.METHOD_NOT_ALLOWED
     except httpx.TransportError:
         return False
 

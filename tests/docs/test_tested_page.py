@@ -1,6 +1,7 @@
 """The page of what is tested: it is current, and each cell names tests that exist or says why there are none."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,11 @@ def test_each_table_of_tests_is_on_the_page() -> None:
     tables = {*folder.glob("*/test_table*.py"), *folder.glob("*/test_proxy.py"), *folder.glob("clients/test_*.py")}
     assert {str(file.relative_to(ROOT)) for file in tables} <= {way.file for way in WAYS}
     assert {"mcp", "temporal"} <= {Path(way.file).parent.name for way in WAYS}
+
+
+@pytest.mark.parametrize(("environment", "major"), [("openai-2", 2), ("clients", 3)])
+def test_environments_have_the_versions_of_openai_that_the_page_names(environment: str, major: int) -> None:
+    pins = (ROOT / "client" / "requirements" / f"{environment}.txt").read_text(encoding="utf-8")
+    assert re.search(rf"^openai=={major}\.", pins, re.MULTILINE)
+    [doors] = re.findall(r"^DOORS := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert environment in doors.split()

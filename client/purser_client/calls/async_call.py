@@ -62,6 +62,10 @@ class AsyncCall(OpenCall):
         """Ends the hold as the end of the block does: by what is known of the usage if nothing was settled."""
         await uncancelled(self._run(self._course.end(error)))
 
+    def leave(self) -> None:
+        """Leaves the hold open at the end of the block, for who will settle it; else its lease charges the estimate."""
+        self._course.leave()
+
     async def __aenter__(self) -> Self:
         await self.admit()
         self._keeper = asyncio.create_task(self._keep())

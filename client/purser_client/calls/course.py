@@ -172,6 +172,10 @@ class CallCourse:
         """Notes that the request of the started attempt never leaves."""
         self._report = NOTHING
 
+    def leave(self) -> None:
+        """Notes that somebody else ends the hold."""
+        self._ended = True
+
     def end(self, error: BaseException | None) -> Course[None]:
         """Ends the hold, however the block has ended.
 

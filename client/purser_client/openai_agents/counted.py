@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agents import AgentOutputSchemaBase, FunctionTool, Handoff, Tool, TResponseInputItem
+from agents import AgentOutputSchemaBase, Handoff, Tool, TResponseInputItem
 
 
 def messages_of(instructions: str | None, input: str | list[TResponseInputItem]) -> list[Any]:
@@ -19,8 +19,8 @@ def tools_of(
     return [*map(_tool, tools), *map(_handoff, handoffs), *_form(schema)]
 
 
-def _tool(tool: Tool) -> Any:
-    if isinstance(tool, FunctionTool):
+def _tool(tool: Any) -> Any:
+    if hasattr(tool, "params_json_schema"):  # a `FunctionTool`, or what Temporal's integration sends of it
         return {"name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}
     return tool
 

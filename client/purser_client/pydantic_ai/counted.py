@@ -4,8 +4,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ThinkingPart, ToolCallPart
-from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
+
+
+def limit_of(model: Model, settings: ModelSettings | None) -> int | None:
+    """The most that a reply may have, if the request or the model limits it."""
+    limit: int | None = (settings or {}).get("max_tokens", (model.settings or {}).get("max_tokens"))
+    return limit
 
 
 def messages_of(messages: Sequence[ModelMessage]) -> Iterator[Any]:

@@ -13,7 +13,7 @@ from pydantic_ai.tools import RunContext
 from purser_client.calls.async_call import AsyncCall
 from purser_client.calls.options import CallOptions, asked
 from purser_client.client import AsyncPurser
-from purser_client.pydantic_ai.counted import messages_of, tools_of, usage_of, written_in
+from purser_client.pydantic_ai.counted import limit_of, messages_of, tools_of, usage_of, written_in
 
 
 class PurserModel(WrapperModel):
@@ -44,7 +44,7 @@ class PurserModel(WrapperModel):
             settings = _settings(model_settings, await call.start())
             response = await self.wrapped.request(messages, settings, model_request_parameters)
             if not response.usage.unmeasured_requests:  # else nothing was reported: the estimate is charged
-                await call.settle(usage_of(response.usage))
+                await self._settle(call, response)
         return response
 
     @asynccontextmanager
@@ -64,14 +64,22 @@ class PurserModel(WrapperModel):
                 try:
                     yield streamed
                 finally:
-                    await _charge(call, streamed.get())
+                    await self._charge(call, streamed.get())
+
+    async def _charge(self, call: AsyncCall, response: ModelResponse) -> None:
+        if response.state == "complete" and not response.usage.unmeasured_requests:
+            await self._settle(call, response)
+        elif text := written_in(response):
+            call.arrived(text)
+
+    async def _settle(self, call: AsyncCall, response: ModelResponse) -> None:
+        await call.settle(usage_of(response.usage))
 
     def _call(
         self, messages: list[ModelMessage], settings: ModelSettings | None, parameters: ModelRequestParameters
     ) -> AsyncCall:
-        stated = (settings or {}).get("max_tokens", (self.wrapped.settings or {}).get("max_tokens"))
         return self._purser.call(
-            **asked(self._options, stated),
+            **asked(self._options, limit_of(self.wrapped, settings)),
             model=self.wrapped.model_name,
             messages=list(messages_of(messages)),
             tools=list(tools_of(parameters)),
@@ -82,10 +90,3 @@ def _settings(settings: ModelSettings | None, max_tokens: int) -> ModelSettings:
     """With what the hold covers: one request, of this size at most."""
     changed: dict[str, Any] = {**(settings or {}), "max_tokens": max_tokens, "max_retries": 0}
     return ModelSettings(**changed)
-
-
-async def _charge(call: AsyncCall, response: ModelResponse) -> None:
-    if response.state == "complete" and not response.usage.unmeasured_requests:
-        await call.settle(usage_of(response.usage))
-    elif text := written_in(response):
-        call.arrived(text)

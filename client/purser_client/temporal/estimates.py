@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from purser_client.counting import Count
+from purser_client.counting import cautious
 from purser_client.errors import UnknownUsage
-from purser_client.usage import Streamed, plain, usage_of
+from purser_client.usage import Streamed, is_empty, plain, usage_of
 
 _MODELS = ("model", "model_name")
 _LIMITS = ("max_output_tokens", "max_completion_tokens", "max_tokens")
@@ -18,7 +18,11 @@ class Estimate:
     """The most that the model call of an activity may use."""
 
     input_tokens: int | None = None
-    """Tokens of the input; if left out, the arguments of the activity are counted as JSON."""
+    """Tokens of the input; if left out, `messages` and `tools` are counted."""
+    messages: Sequence[Any] | None = None
+    """What is sent; if left out, the arguments of the activity, as JSON."""
+    tools: Sequence[Any] = ()
+    """Tools that are offered with it."""
     max_output_tokens: int = 4_096
     """The most that the reply may have. The activity has to pass it to the provider: the plugin cannot."""
     model: str | None = None
@@ -41,12 +45,17 @@ def plain_estimate(args: Sequence[Any]) -> Estimate:
     return Estimate(model=model, max_output_tokens=limits[0]) if limits else Estimate(model=model)
 
 
-def reported(result: Any, count: Count) -> dict[str, Any]:
+def reported(result: Any) -> dict[str, Any]:
     """The usage of a result, or of the chunks of a stream that an activity returns; raises `UnknownUsage`."""
-    if not isinstance(result, list):
-        return usage_of(result)
-    streamed = Streamed(count)
-    for chunk in result:
+    usage = _of_chunks(result) if isinstance(result, list) else usage_of(result)
+    if is_empty(usage):
+        raise UnknownUsage("the provider has reported no usage")
+    return usage
+
+
+def _of_chunks(chunks: list[Any]) -> dict[str, Any]:
+    streamed = Streamed(cautious)
+    for chunk in chunks:
         streamed.add(chunk)
     if streamed.usage is None:
         raise UnknownUsage("no chunk of the result reports the usage: pass usage= to the plugin")

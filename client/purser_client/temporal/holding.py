@@ -1,28 +1,26 @@
 """A hold around an activity: every attempt of a model call is held before and settled after it."""
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
-from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
+from temporalio.worker import ActivityInboundInterceptor, ActivityOutboundInterceptor, ExecuteActivityInput
 
 from purser_client.calls.async_call import AsyncCall
 from purser_client.calls.options import trying, under_hold
 from purser_client.client import AsyncPurser
 from purser_client.errors import ApprovalNeeded, BudgetBusy, NotAdmitted
 from purser_client.paths import budget_path
-from purser_client.temporal.estimates import Estimating, Reading
+from purser_client.temporal.estimates import Estimate
+from purser_client.temporal.heartbeats import Heartbeats
 from purser_client.temporal.paths import path_of
 from purser_client.usage import plain
 
 _SHORTEST_DELAY_MS = 100
-_BEAT_S = 10.0
 
 log = logging.getLogger("purser_client")
 
@@ -39,8 +37,8 @@ class Terms:
 
     purser: AsyncPurser
     matches: Matches
-    estimate: Estimating
-    usage: Reading
+    estimate: Callable[[ExecuteActivityInput], Estimate]
+    usage: Callable[[ExecuteActivityInput, Any], object]
     lease_s: float
     wait_s: float
     approval_s: float
@@ -54,6 +52,11 @@ class Holding(ActivityInboundInterceptor):
         super().__init__(next)
         self._terms = terms
 
+    def init(self, outbound: ActivityOutboundInterceptor) -> None:
+        """See base class."""
+        self._heartbeats = Heartbeats(outbound)
+        super().init(self._heartbeats)
+
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:
         """See base class."""
         info = activity.info()
@@ -61,14 +64,15 @@ class Holding(ActivityInboundInterceptor):
             return await super().execute_activity(input)
         if not self._terms.matches(info.activity_type):
             return await self._pass_on(info, input)
-        call = await self._admitted(info, input)
-        try:
-            with under_hold():
-                result = await super().execute_activity(input)
-        except BaseException as error:
-            await call.__aexit__(type(error), error, None)
-            raise
-        await self._charge(call, result)
+        async with self._heartbeats.sent(info):
+            call = await self._admitted(info, input)
+            try:
+                with under_hold():
+                    result = await super().execute_activity(input)
+            except BaseException as error:
+                await call.__aexit__(type(error), error, None)
+                raise
+            await self._charge(call, input, result)
         return result
 
     async def _pass_on(self, info: activity.Info, input: ExecuteActivityInput) -> Any:
@@ -87,8 +91,7 @@ class Holding(ActivityInboundInterceptor):
             ApplicationError: the budget does not admit it, or not yet.
         """
         try:
-            async with _beating(info):
-                return await self._begin(info, input)
+            return await self._begin(info, input)
         except NotAdmitted as error:
             # Without the cause: its stack would be most of the failure, and Temporal cuts what it shows of a retry.
             raise self._failure(error) from None
@@ -109,11 +112,12 @@ class Holding(ActivityInboundInterceptor):
         An attempt whose worker has died leaves its hold open, and the next one joins it; the same goes for one that
         waits for a person. So every attempt tries the keys of those before it.
         """
-        terms, estimate = self._terms, self._terms.estimate(input.args)
+        terms, estimate = self._terms, self._terms.estimate(input)
         return terms.purser.call(
             path_of(input.headers, str(info.workflow_id)),
             model=estimate.model,
-            messages=[plain(one) for one in input.args],
+            messages=[plain(one) for one in input.args] if estimate.messages is None else estimate.messages,
+            tools=estimate.tools,
             max_output_tokens=estimate.max_output_tokens,
             input_tokens=estimate.input_tokens,
             nano_usd=estimate.nano_usd,
@@ -125,7 +129,7 @@ class Holding(ActivityInboundInterceptor):
             approval_s=terms.approval_s,
         )
 
-    async def _charge(self, call: AsyncCall, result: Any) -> None:
+    async def _charge(self, call: AsyncCall, input: ExecuteActivityInput, result: Any) -> None:
         """Settles by the usage of the result.
 
         What fails here does not fail the activity, because a further attempt would pay the model again: the estimate
@@ -133,7 +137,7 @@ class Holding(ActivityInboundInterceptor):
         """
         try:
             try:
-                await call.settle(self._terms.usage(result))
+                await call.settle(self._terms.usage(input, result))
             finally:
                 await call.__aexit__(None, None, None)
         except Exception as error:  # the user's own function among it
@@ -155,20 +159,3 @@ class Holding(ActivityInboundInterceptor):
 
 def _key(info: activity.Info) -> str:
     return f"{info.workflow_id}/{info.workflow_run_id}/{info.activity_id}"
-
-
-@asynccontextmanager
-async def _beating(info: activity.Info) -> AsyncIterator[None]:
-    """Heartbeats while a call waits, with the details of the attempt before, which the activity may need."""
-    every = info.heartbeat_timeout.total_seconds() / 3 if info.heartbeat_timeout else _BEAT_S
-
-    async def beat() -> None:
-        while True:
-            activity.heartbeat(*info.heartbeat_details)
-            await asyncio.sleep(every)
-
-    task = asyncio.create_task(beat())
-    try:
-        yield
-    finally:
-        task.cancel()

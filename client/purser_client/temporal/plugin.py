@@ -15,18 +15,10 @@ from temporalio.worker import (
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from purser_client.client import AsyncPurser
-from purser_client.counting import cautious
-from purser_client.temporal.estimates import Estimating, Reading, plain_estimate, reported
+from purser_client.temporal.estimates import Estimating, Reading
+from purser_client.temporal.frameworks import MODEL_ACTIVITIES, estimate_of, usage_of
 from purser_client.temporal.holding import Holding, Terms
 from purser_client.temporal.paths import PathInbound
-
-MODEL_ACTIVITIES = frozenset(
-    (
-        *("invoke_model_activity", "invoke_model_activity_streaming"),
-        *("agent__*__model_request", "agent__*__model_request_stream"),
-    )
-)
-"""Names of the model activities of the OpenAI Agents SDK's and pydantic-ai's integration with Temporal."""
 
 
 class PurserPlugin(SimplePlugin):
@@ -40,7 +32,7 @@ class PurserPlugin(SimplePlugin):
         purser: AsyncPurser,
         *,
         activities: Collection[str] = MODEL_ACTIVITIES,
-        estimate: Estimating = plain_estimate,
+        estimate: Estimating | None = None,
         usage: Reading | None = None,
         lease_s: float = 60.0,
         wait_s: float = 0.0,
@@ -52,8 +44,9 @@ class PurserPlugin(SimplePlugin):
         Args:
             purser: The client of the gateway, open as long as the workers run.
             activities: Names of the activities that call a model once, or patterns such as `agent__*__model_request`.
-            estimate: What an activity may use, from its arguments.
-            usage: Reads the usage from the result of an activity; by default from any provider's reply or its chunks.
+            estimate: What an activity may use, from its arguments; by default as its framework asks, or by usual names.
+            usage: Reads the usage from the result of an activity; by default as its framework reports it, or from any
+                provider's reply or its chunks.
             lease_s: How long a hold outlives its worker. Longer than the time in which Temporal notices: a retry after
                 that has a hold of its own.
             wait_s: How long an attempt waits for open calls of others, before it leaves the waiting to Temporal.
@@ -64,8 +57,8 @@ class PurserPlugin(SimplePlugin):
         terms = Terms(
             purser=purser,
             matches=lambda activity_type: any(fnmatchcase(activity_type, name) for name in activities),
-            estimate=estimate,
-            usage=usage or (lambda result: reported(result, cautious)),
+            estimate=estimate_of if estimate is None else lambda input: estimate(input.args),
+            usage=usage_of if usage is None else lambda input, result: usage(result),
             lease_s=lease_s,
             wait_s=wait_s,
             approval_s=approval_s,

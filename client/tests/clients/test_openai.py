@@ -1,4 +1,4 @@
-"""The table of the proxy, for OpenAI's own client; an older version of it is tested with the gateway."""
+"""The table of the proxy, for OpenAI's own client: the environments `clients` and `openai-2` have versions 3 and 2."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass

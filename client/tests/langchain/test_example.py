@@ -1,4 +1,4 @@
-"""The example of the page."""
+"""The examples of the page."""
 
 from doors import Door
 from examples import is_budgeted
@@ -7,3 +7,8 @@ from examples import is_budgeted
 async def test_the_example_is_under_a_budget(door: Door) -> None:
     door.session = "session:chat-6"
     await is_budgeted("langchain_agent.py", door)
+
+
+async def test_the_example_in_a_workflow_is_under_a_budget(door: Door) -> None:
+    door.session = "session:chat-12"
+    await is_budgeted("langgraph_workflow.py", door)

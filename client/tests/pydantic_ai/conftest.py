@@ -1,6 +1,7 @@
-"""The model of pydantic-ai on the provider of the tests, and on the proxy."""
+"""The model and the capability of pydantic-ai on the provider of the tests, and the proxy."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from doors import MODEL, Door
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from proxy import KEY, address, headers
 from pydantic_ai import Agent
+from pydantic_ai.capabilities import ModelFallback
 from pydantic_ai.models import Model
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -16,18 +18,20 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 from table import OUTPUT
 
-from purser_client.pydantic_ai import PurserModel
+from purser_client.pydantic_ai import PurserCapability, PurserModel
 
 
 @dataclass
 class PydanticRoad:
-    """An agent with the model."""
+    """An agent with the model, or with the capability."""
 
     model: Model
+    capabilities: Sequence[Any] = ()
 
     @property
     def agent(self) -> Agent[None, str]:
-        return Agent(self.model, model_settings=ModelSettings(max_tokens=OUTPUT))
+        settings = ModelSettings(max_tokens=OUTPUT)
+        return Agent(self.model, model_settings=settings, capabilities=self.capabilities)
 
     async def ask(self, text: str) -> str:
         return (await self.agent.run(text)).output
@@ -45,13 +49,18 @@ async def wrapped(door: Door) -> AsyncIterator[Model]:
         yield OpenAIChatModel(MODEL, provider=OpenAIProvider(openai_client=client))
 
 
-@pytest.fixture
-def road_of(door: Door, wrapped: Model) -> Callable[..., PydanticRoad]:
-    def make(*, retries: int = 0, wait_s: float = 0, **options: Any) -> PydanticRoad:
+@pytest.fixture(params=[PurserModel, PurserCapability])
+def road_of(door: Door, wrapped: Model, request: pytest.FixtureRequest) -> Callable[..., PydanticRoad]:
+    def of_model(*, retries: int = 0, wait_s: float = 0, **options: Any) -> PydanticRoad:
         model = PurserModel(door.purser, wrapped, path=door.path, wait_s=wait_s, **options)
         return PydanticRoad(FallbackModel(model, *[model] * retries) if retries else model)
 
-    return make
+    def of_capability(*, retries: int = 0, wait_s: float = 0, **options: Any) -> PydanticRoad:
+        budget = PurserCapability(door.purser, path=door.path, wait_s=wait_s, **options)
+        again = [ModelFallback(*[copy(wrapped) for _ in range(retries)])] if retries else []
+        return PydanticRoad(wrapped, [budget, *again])
+
+    return of_model if request.param is PurserModel else of_capability
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 from doors import Door
-from pydantic_ai import Agent
 from roads import HELLO
 
 CALL = {"id": "call-1", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
@@ -13,7 +12,7 @@ CALL = {"id": "call-1", "function": {"name": "weather", "arguments": '{"city": "
 async def test_each_turn_of_a_run_with_tools_is_a_call(door: Door, road_of: Callable[..., Any]) -> None:
     rule = {"match": {"text": HELLO}, "reply": {"tool_calls": [CALL]}}
     await door.script(rules=[{"reply": {"content": "rain"}}, rule][::-1])
-    agent = Agent(road_of().model)
+    agent = road_of().agent
 
     @agent.tool_plain
     def weather(city: str) -> str:

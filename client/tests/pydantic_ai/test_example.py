@@ -1,9 +1,14 @@
-"""The example of the page."""
+"""The examples of the page."""
 
+import pytest
 from doors import Door
 from examples import is_budgeted
 
 
-async def test_the_example_is_under_a_budget(door: Door) -> None:
-    door.session = "session:chat-5"
-    await is_budgeted("pydantic_ai_agent.py", door)
+@pytest.mark.parametrize(
+    ("example", "session"),
+    [("pydantic_ai_agent.py", "session:chat-5"), ("pydantic_ai_capability.py", "session:chat-13")],
+)
+async def test_the_example_is_under_a_budget(door: Door, example: str, session: str) -> None:
+    door.session = session
+    await is_budgeted(example, door)

@@ -25,14 +25,14 @@ BEATS_S = 1
 
 @activity.defn
 async def ask_model(request: dict[str, Any]) -> dict[str, Any]:
-    """Calls the provider, with heartbeats."""
+    """Calls the provider, with heartbeats of its own or without."""
 
     async def beat() -> None:
         while True:
             activity.heartbeat()
             await asyncio.sleep(BEATS_S)
 
-    beating = asyncio.create_task(beat())
+    beating = asyncio.create_task(beat() if request.get("beats", True) else asyncio.sleep(0))
     try:
         async with AsyncOpenAI(base_url=request["api_base"], api_key="none", max_retries=0) as provider:
             reply = await provider.chat.completions.create(

@@ -7,7 +7,6 @@ import pytest
 
 from purser.budget.scopes import Scope
 from purser_client import UnknownUsage
-from purser_client.counting import cautious
 from purser_client.temporal import Estimate, plain_estimate
 from purser_client.temporal.estimates import reported
 from purser_client.temporal.paths import default_path, path_of
@@ -46,10 +45,17 @@ def test_the_usage_of_a_stream_is_that_of_its_chunks() -> None:
     usage = {"input_tokens": 3, "output_tokens": 4}
     chunks = [{"type": "response.output_text.delta", "delta": "hi"}]
     ended = {"type": "response.completed", "response": {"usage": usage}}
-    assert reported([*chunks, ended], cautious) == usage
-    assert reported({"usage": usage}, cautious) == usage
+    assert reported([*chunks, ended]) == usage
+    assert reported({"usage": usage}) == usage
     with pytest.raises(UnknownUsage, match="no chunk"):
-        reported(chunks, cautious)
+        reported(chunks)
+
+
+@pytest.mark.parametrize("usage", [{"input_tokens": 0, "output_tokens": 0, "requests": 1}, {"total_tokens": 0}])
+def test_a_usage_without_tokens_is_none(usage: dict[str, int]) -> None:
+    for result in ({"usage": usage}, [{"usage": usage}]):
+        with pytest.raises(UnknownUsage, match="no usage"):
+            reported(result)
 
 
 @pytest.mark.parametrize("workflow_id", ["order-7", "order/7 ü", "order-7" * 40])

@@ -206,6 +206,21 @@ async def test_a_cancelled_call_is_charged_its_estimate(project: Project) -> Non
     assert await project.world.figures() == (await presumed_tokens(project), 0)
 
 
+async def test_a_call_has_heartbeats_though_its_activity_sends_none(project: Project) -> None:
+    project.world.provider.control.add_fault(Fault(kind=FaultKind.HANG, times=1))
+    async with project.working():
+        handle = await project.start(beats=False)
+        await eventually(lambda: served(project))
+        before = await last_heartbeat(handle)
+
+        async def another() -> bool:
+            return await last_heartbeat(handle) > before
+
+        await eventually(another)
+        await handle.cancel()
+        await eventually(lambda: ended(project))
+
+
 async def test_a_result_without_usage_is_charged_its_estimate_and_kept(project: Project) -> None:
     async with project.working():
         assert await (await project.start(reports=False)).result() == "HELLO YOURSELF"
@@ -235,6 +250,12 @@ async def test_a_killed_worker_leaves_a_presumed_attempt_on_the_same_hold(
     assert await project.attempts() == [(1, "presumed"), (2, "reported")]
     assert len(world.served_tokens()) == 2
     assert await world.figures() == (await presumed_tokens(project) + world.served_tokens()[1], 0)
+
+
+async def last_heartbeat(handle: WorkflowHandle[Any, Any]) -> int:
+    """When the server got it, in nanoseconds."""
+    [pending] = (await handle.describe()).raw_description.pending_activities
+    return pending.last_heartbeat_time.ToNanoseconds()
 
 
 async def served(project: Project) -> bool:

@@ -1,0 +1,3 @@
+"""The table, for nodes of LangGraph in workflows."""
+
+from temporal_table import *  # noqa: F403

@@ -1,0 +1,50 @@
+"""Heartbeats that the plugin sends do not lose what an activity has told Temporal."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from temporalio import activity
+from temporalio.testing import ActivityEnvironment
+from temporalio.worker import ActivityOutboundInterceptor
+
+from purser_client.temporal.heartbeats import Heartbeats
+
+
+class Server(ActivityOutboundInterceptor):
+    """The end of the chain."""
+
+    def __init__(self) -> None: ...
+
+    def heartbeat(self, *details: Any) -> None:
+        """See base class."""
+
+
+async def sent(*own: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The first heartbeat of the plugin, after those of the activity."""
+    got: list[tuple[Any, ...]] = []
+    environment = ActivityEnvironment()
+    environment.on_heartbeat = lambda *details: got.append(details)
+    environment.info = replace(environment.info, heartbeat_details=before)
+
+    async def run() -> None:
+        heartbeats = Heartbeats(Server())
+        for details in own:
+            heartbeats.heartbeat(*details)
+        async with heartbeats.sent(activity.info()):
+            await asyncio.sleep(0)
+
+    await environment.run(run)
+    return got
+
+
+async def test_they_repeat_the_details_of_the_last_one_of_the_activity() -> None:
+    assert await sent(("page", 1), ("page", 2), before=("page", 0)) == [("page", 2)]
+
+
+async def test_they_repeat_the_details_of_the_attempt_before() -> None:
+    assert await sent(before=("page", 0)) == [("page", 0)]
+
+
+async def test_an_activity_may_clear_its_details() -> None:
+    assert await sent((), before=("page", 0)) == [()]

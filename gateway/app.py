@@ -79,6 +79,7 @@ def create_app(
         redoc_url=None,
         middleware=[
             Middleware(Boundary, metrics=services.metrics),
+            Middleware(proxy.ProxyErrors, metrics=services.metrics),
             Middleware(StreamOpening),
             Middleware(Authentication, keys=services.keys, sessions=services.browser_sessions, limits=services.limits),
             Middleware(RequestLimits, limits=services.limits),

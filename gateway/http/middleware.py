@@ -1,6 +1,7 @@
-"""Middleware in the order of application: `Boundary`, `StreamOpening`, authentication, `RequestLimits`.
+"""Middleware in the order of application: `Boundary`, errors of the proxy, `StreamOpening`, authentication,
+`RequestLimits`.
 
-Authentication is in `purser.gateway.access.authentication`.
+Errors of the proxy are in `purser.gateway.proxy.routes`, authentication is in `purser.gateway.access.authentication`.
 """
 
 import asyncio

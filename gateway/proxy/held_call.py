@@ -11,7 +11,7 @@ from purser.activities.calls.attempts import Attempt, Attempts, NotStarted, anew
 from purser.activities.calls.patience import outlasting
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.errors import ProviderError
-from purser.activities.models.egress import SendPermit
+from purser.activities.models.egress.transport import SendPermit
 from purser.activities.runtime.background import in_background
 from purser.budget.climbs import Climb, StepReached
 from purser.budget.errors import BudgetError, NotFound

@@ -1,16 +1,19 @@
 """`/openai` and `/anthropic`: clients of both with another `base_url` call any model under a budget."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from fastapi import APIRouter, Query, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from purser.budget.errors import LedgerUnavailable
 from purser.gateway.access.auth import Spender
 from purser.gateway.http.bodies import run_off_loop
 from purser.gateway.http.problems import from_validation, problem_of
 from purser.gateway.http.routing import Route
+from purser.gateway.metrics.requests import Metrics
 from purser.gateway.proxy import anthropic, openai
 from purser.gateway.proxy.answer import ChatAnswer, EmbeddingsAnswer
 from purser.gateway.proxy.callers import terms_of
@@ -22,11 +25,14 @@ from purser.gateway.proxy.responses_input import read_responses
 from purser.gateway.proxy.verdicts import Denial, Unsupported, denial_of, of_problem
 from purser.gateway.services import Services, Use
 
+ErrorOf: TypeAlias = Callable[[Denial], dict[str, Any]]
+"""Makes the body of an error."""
+
 
 class _ProxyRoute(Route):
-    """Answers errors in the words of a protocol."""
+    """Answers a malformed body in the words of a protocol; other errors go on to `ProxyErrors`."""
 
-    error_of: Callable[[Denial], dict[str, Any]]
+    error_of: ErrorOf
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         handle, error_of = super().get_route_handler(), type(self).error_of
@@ -35,24 +41,19 @@ class _ProxyRoute(Route):
             try:
                 return await handle(request)
             except RequestValidationError as error:
-                denial = of_problem(from_validation(error))
-            except Exception as error:
-                if problem_of(error) is None and not isinstance(error, Unsupported):
-                    raise
-                denial = denial_of(error, "")
-            return JSONResponse(error_of(denial), denial.status, denial.all_headers())
+                return _denied(of_problem(from_validation(error)), error_of)
 
         return handler
 
 
 class OpenAIRoute(_ProxyRoute):
-    """Answers errors in the words of OpenAI."""
+    """Answers in the words of OpenAI."""
 
     error_of = staticmethod(openai.error_of)
 
 
 class AnthropicRoute(_ProxyRoute):
-    """Answers errors in the words of Anthropic."""
+    """Answers in the words of Anthropic."""
 
     error_of = staticmethod(anthropic.error_of)
 
@@ -60,6 +61,44 @@ class AnthropicRoute(_ProxyRoute):
 B = TypeVar("B")
 of_openai = APIRouter(route_class=OpenAIRoute, prefix="/openai/v1", tags=["proxy"])
 of_anthropic = APIRouter(route_class=AnthropicRoute, prefix="/anthropic/v1", tags=["proxy"])
+_WORDS: dict[str, ErrorOf] = {of_openai.prefix: openai.error_of, of_anthropic.prefix: anthropic.error_of}
+
+
+class ProxyErrors:
+    """Middleware that answers errors of the proxy in the words of its protocol.
+
+    It sees those before an endpoint too, such as an unknown key.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"] if scope["type"] == "http" else ""
+        error_of = next((words for prefix, words in _WORDS.items() if path.startswith(prefix)), None)
+        if error_of is None:
+            await self._app(scope, receive, send)
+            return
+        begun = False
+
+        async def watch(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watch)
+        except Exception as error:
+            if begun or (problem_of(error) is None and not isinstance(error, Unsupported)):
+                raise
+            if isinstance(error, LedgerUnavailable):
+                self._metrics.calls.ledger_unavailable("http")
+            await _denied(denial_of(error, ""), error_of)(scope, receive, send)
+
+
+def _denied(denial: Denial, error_of: ErrorOf) -> Response:
+    return JSONResponse(error_of(denial), denial.status, denial.all_headers())
 
 
 @of_openai.post("/chat/completions", include_in_schema=False)
@@ -138,13 +177,12 @@ def _catalogue(use: Services) -> Catalogue:
 def _one_model(
     found: KnownModel | None,
     shown: Callable[[KnownModel], dict[str, Any]],
-    error_of: Callable[[Denial], dict[str, Any]],
+    error_of: ErrorOf,
     name: str,
 ) -> Response:
     if found is not None:
         return JSONResponse(shown(found))
-    denial = unknown(name)
-    return JSONResponse(error_of(denial), denial.status, denial.all_headers())
+    return _denied(unknown(name), error_of)
 
 
 async def _converted(request: Request, use: Services, body: anthropic.CountBody) -> anthropic.MessagesRequest:

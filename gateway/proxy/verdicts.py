@@ -87,7 +87,8 @@ def of_problem(problem: Problem, code: str | None = None) -> Denial:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if problem.status == HTTPStatus.CONFLICT else problem.status
     code = code or problem.type.rpartition(":")[2].replace("-", "_")
     message = " ".join(filter(None, (_sentence(problem.detail), problem.remedy)))
-    return Denial(status, code, message, problem.retryable, problem.retry_after_ms)
+    headers = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else {}
+    return Denial(status, code, message, problem.retryable, problem.retry_after_ms, headers=headers)
 
 
 def _not_admitted(error: NotAdmitted, public_url: str) -> Denial:

@@ -21,7 +21,7 @@ def wanted(request: ApprovalRequest) -> Amount:
     """The sum of what all waiting calls ask for."""
     if request.state is not ApprovalState.PENDING:
         return Amount()
-    return sum((waiter.ask for waiter in request.waiters), Amount())
+    return request.waiting
 
 
 def needed(request: ApprovalRequest) -> Amount:

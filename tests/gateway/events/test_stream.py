@@ -48,7 +48,7 @@ class Client:
             yield
             self.closed.append("place")
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await EventStream(content(), place())(SCOPE, self.receive, self.send)
 
 

@@ -48,6 +48,24 @@ async def test_a_body_that_cannot_be_read_is_an_error_in_the_words_of_openai(pro
     assert proxy.provider.served() == ()
 
 
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("/openai/v1/chat/completions", {"type": "authentication_error", "code": "unauthenticated", "param": None}),
+        ("/anthropic/v1/messages", {"type": "authentication_error", "code": "unauthenticated"}),
+    ],
+)
+async def test_an_unknown_key_gets_an_error_in_the_words_of_the_protocol(
+    proxy: Proxy, path: str, error: dict[str, str | None]
+) -> None:
+    stranger = await proxy.gateway.client(Role.AGENT)
+    answer = await stranger.post(path, json={}, headers={"Authorization": "Bearer purser_unknown"})
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    found = answer.json()["error"]
+    assert "key" in found.pop("message")
+    assert found == error
+
+
 async def test_a_key_that_may_not_spend_gets_an_error_in_the_words_of_openai(proxy: Proxy) -> None:
     client = await proxy.openai(Role.VIEWER)
     with pytest.raises(openai.PermissionDeniedError, match="may not spend"):

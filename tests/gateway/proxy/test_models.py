@@ -5,7 +5,7 @@ from pathlib import Path
 import openai
 import pytest
 
-from purser.activities.models.routes import open_providers
+from purser.activities.models.egress.routes import open_providers
 from purser.budget.errors import InvalidRequest
 from purser.budget.pricing.price_book import PriceBook
 from purser.gateway.access.roles import Role

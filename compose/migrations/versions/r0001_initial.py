@@ -1,10 +1,11 @@
-"""Create the whole schema. Until the first release this applies `schema/`; from then on, a frozen copy of its files."""
+"""Create the schema of release 0.1.0, from a frozen copy of each package's `schema/`."""
 
-from purser.compose.migrations import apply_schema
+from purser.compose.migrations import apply_sql
 
 revision = "0001_initial"
 down_revision = None
 
 
 def upgrade() -> None:
-    apply_schema()
+    for store in ("budget", "context", "activities", "gateway"):
+        apply_sql(f"purser.{store}.postgres", "migrations/0001_initial.sql")

@@ -2,8 +2,11 @@
 
 `python -m tests.support.runs.record_histories` runs a task for each scenario on its own servers and rewrites
 `tests/histories`. Record again after a deliberately incompatible change of the workflows, never to silence the test.
+
+With `--release VERSION` it also writes the database that these tasks leave, for `tests/compose/test_upgrade.py`.
 """
 
+import argparse
 import asyncio
 import json
 import tempfile
@@ -23,9 +26,12 @@ from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
 from purser.context.conversation.messages import Message as ChatMessage
 from purser.workflows.contract import Message
+from tests.support.databases import dump
 from tests.support.world import TENANT, World, calls, eventually, world
 
 HISTORIES = Path(__file__).parents[2] / "histories"
+DATABASES = Path(__file__).parents[2] / "compose" / "databases"
+"""The database of each release, `VERSION.sql`."""
 Scenario = Callable[[World], Awaitable[str]]
 """Runs a task to its end and returns its id."""
 SCENARIOS: dict[str, Scenario] = {}
@@ -176,8 +182,8 @@ def _without_traces(value: Any) -> Any:
     return value
 
 
-async def main() -> None:
-    """Starts servers and records all scenarios."""
+async def main(release: str | None) -> None:
+    """Starts servers and records all scenarios, and the database of a release."""
     with tempfile.TemporaryDirectory() as directory:
         postgres = EmbeddedPostgres(Path(directory) / "postgres")
         temporal = EmbeddedTemporal(Path(directory) / "temporal")
@@ -185,10 +191,16 @@ async def main() -> None:
             dsn, address = await postgres.start(), await temporal.start()
             await migrate(dsn)
             await record(dsn, address)
+            if release:
+                DATABASES.mkdir(exist_ok=True)
+                text = dump(dsn, "--inserts", "--no-owner", "--no-privileges")
+                (DATABASES / f"{release}.sql").write_text(text)
         finally:
             await asyncio.to_thread(temporal.stop)
             await asyncio.to_thread(postgres.stop)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--release", metavar="VERSION", help="also write the database of this release")
+    asyncio.run(main(parser.parse_args().release))

@@ -1,8 +1,9 @@
-"""What a hold and its settlement cost as sessions, history, agents and processes grow, and what that predicts.
+"""What a hold and its settlement cost as sessions, history, agents, processes and databases grow, and a forecast.
 
 Fifty callers in closed loops. Each factor grows while the others stay at their first value, on a Postgres of its own. A
-line through the processor times of each factor, over the logarithm of its values, is the sizing model. The figures are
-valid only if the balances of all sessions are what the callers used, and the audit is clean.
+line through the processor times of each factor, over the logarithm of its values, is the sizing model. Databases divide
+the tenants, and so the callers, as separate installations do. The figures are valid only if the balances of all
+sessions are what the callers used, and the audit of each database is clean.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ import multiprocessing
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, replace
 from itertools import count
 from pathlib import Path as FilePath
@@ -45,8 +47,10 @@ FACTORS: dict[str, Sequence[int]] = {
     "history": (1, 5_000, 20_000),
     "agents": (1, 10, 100),
     "processes": (1, 2, 4),
+    "databases": (1, 2),
 }
-"""Sessions, pairs that the ledger has already, agents of each session's task, and processes of callers."""
+"""Sessions, pairs that the ledger has already, agents of each session's task, processes of callers for each database,
+and databases."""
 WARM_S = 0.5
 STARTS_IN_S, LINGERS_S = 2.0, 1.0
 """Pause in which every process connects, and in which its connections stay, so that one process sees those of all."""
@@ -62,6 +66,9 @@ class Shape:
     agents: int = 1
     """Of each session's task."""
     processes: int = 1
+    """Of the callers of each database."""
+    databases: int = 1
+    """They divide the callers."""
 
 
 @dataclass(frozen=True)
@@ -123,14 +130,31 @@ def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
 async def measure(seconds: float, factors: Mapping[str, Sequence[int]]) -> Outcome:
     """Measures these values of each factor."""
     lines, gates = [], []
-    with ProcessPoolExecutor(max(factors["processes"]), multiprocessing.get_context("spawn")) as pool:
+    most = max(*factors.get("processes", (1,)), *factors.get("databases", (1,)))
+    with ProcessPoolExecutor(most, multiprocessing.get_context("spawn")) as pool:
         for factor, values in factors.items():
-            async with temporary_postgres() as dsn:
-                database = _Database(pool, dsn)
-                await database.measure(Shape(), WARM_S)
-                lines += [await database.line(factor, value, seconds) for value in values]
-                gates.append(await database.gate())
+            async with AsyncExitStack() as servers:
+                dsns = [
+                    await servers.enter_async_context(temporary_postgres())
+                    for _ in range(max(values) if factor == "databases" else 1)
+                ]
+                databases = [_Database(pool, dsn) for dsn in dsns]
+                for database in databases:
+                    await database.measure(Shape(), WARM_S)
+                lines += [await _measured(databases, factor, value, seconds) for value in values]
+                gates += [await database.gate() for database in databases]
     return outcome_of(lines, {name: all(gate[name] for gate in gates) for name in gates[0]}, seconds)
+
+
+async def _measured(databases: Sequence["_Database"], factor: str, value: int, seconds: float) -> "Line":
+    """Measures one value of a factor; of the history, what there is if that is more."""
+    shape = Shape()
+    if factor == "history":
+        value = await databases[0].filled(value, seconds)
+    else:
+        shape = replace(shape, **{factor: value})
+    used = databases[: shape.databases]
+    return line_of(factor, value, await asyncio.gather(*(one.measure(shape, seconds) for one in used)))
 
 
 class _Database:
@@ -142,13 +166,11 @@ class _Database:
         self._runs = count()
         self._pairs = 0
 
-    async def line(self, factor: str, value: int, seconds: float) -> Line:
-        """Measures one value of a factor; of the history, what there is if that is more."""
-        if factor == "history":
-            while self._pairs < value:
-                await self.measure(Shape(), seconds)
-            return _line(factor, self._pairs, await self.measure(Shape(), seconds))
-        return _line(factor, value, await self.measure(replace(Shape(), **{factor: value}), seconds))
+    async def filled(self, pairs: int, seconds: float) -> int:
+        """Holds and settles until there are so many pairs; returns how many there are."""
+        while self._pairs < pairs:
+            await self.measure(Shape(), seconds)
+        return self._pairs
 
     async def measure(self, shape: Shape, seconds: float) -> list[Part]:
         """What each process measured."""
@@ -202,7 +224,7 @@ def hold_and_settle(dsn: str, prefix: str, name: str, shape: Shape, begin: float
         dsn: a migrated database.
         prefix: of the keys of this process.
         name: of the sessions, which all processes share.
-        shape: the callers are spread over its processes.
+        shape: the callers are spread over its databases and their processes.
         begin: seconds since the epoch.
         seconds: duration.
     """
@@ -224,7 +246,8 @@ async def _hold_and_settle(dsn: str, prefix: str, name: str, shape: Shape, begin
                 assert held.hold_id is not None
                 await ledger.settle(TENANT, held.hold_id, 1, Report(Usage(input=USED), USED))
 
-        await asyncio.gather(*(caller() for _ in range(max(1, CALLERS // shape.processes))))
+        callers = max(1, CALLERS // shape.processes // shape.databases)
+        await asyncio.gather(*(caller() for _ in range(callers)))
         elapsed, spent = time.perf_counter() - begun, await processor_times(pool)
         await asyncio.sleep(LINGERS_S)
     busy = {process: one - before.get(process, 0) for process, one in spent.items()}
@@ -242,7 +265,9 @@ def _pairs(parts: Sequence[Part]) -> int:
     return sum(len(part.took) for part in parts)
 
 
-def _line(factor: str, value: int, parts: Sequence[Part]) -> Line:
+def line_of(factor: str, value: int, databases: Sequence[Sequence[Part]]) -> Line:
+    """The figures of what the processes of each database measured, together."""
+    parts = [part for own in databases for part in own]
     pairs, took = _pairs(parts), [one for part in parts for one in part.took]
     return Line(
         factor=factor,
@@ -252,7 +277,7 @@ def _line(factor: str, value: int, parts: Sequence[Part]) -> Line:
         hold_p50_ms=percentile_ms(took, 0.50),
         hold_p99_ms=percentile_ms(took, 0.99),
         callers_us=round(sum(part.own_s for part in parts) / pairs * 1e6),
-        postgres_us=round(max(part.postgres_s for part in parts) / pairs * 1e6),
+        postgres_us=round(sum(max(part.postgres_s for part in own) for own in databases) / pairs * 1e6),
     )
 
 

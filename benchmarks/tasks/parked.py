@@ -61,9 +61,9 @@ async def park(running: Running, tasks: int) -> Parked:
         tasks=tasks,
         parked_s=round(parked_s, 1),
         memory_mb=round(memory_mb, 1),
-        first_ms=round(min(took) * 1_000, 1),
+        first_ms=round(min(took) * 1_000, 2),
         p50_ms=percentile_ms(took, 0.50),
-        last_ms=round(max(took) * 1_000, 1),
+        last_ms=round(max(took) * 1_000, 2),
         statuses=tuple(statuses),
     )
 

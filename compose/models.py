@@ -1,6 +1,6 @@
 """Model provider and embedder, built from the settings."""
 
-from purser.activities.models.egress import Bounds
+from purser.activities.models.egress.transport import Bounds
 from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
 from purser.activities.models.metrics import CallMetrics
 from purser.activities.models.provider import ModelProvider, Timeouts

@@ -106,7 +106,7 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
     def _known_providers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not value:
             return value
-        from purser.activities.models.routes import PROVIDERS
+        from purser.activities.models.egress.routes import PROVIDERS
 
         if unknown := [name for name in value if name not in PROVIDERS]:
             raise ValueError(f"{unknown[0]!r} is not supported: use some of {', '.join(sorted(PROVIDERS))}")

@@ -100,7 +100,7 @@ main()
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=env)
     needless = {"alembic", "asyncpg", "click", "cryptography", "fastapi", "litellm", "numpy", "psutil"}
     needless |= {"pygments", "sqlalchemy", "starlette", "structlog", "temporalio", "tiktoken", "uvicorn", "uvloop"}
-    needless |= {"purser.activities.models.routes", "purser.compose.cli.api.tasks", "purser.workflows.contract"}
+    needless |= {"purser.activities.models.egress.routes", "purser.compose.cli.api.tasks", "purser.workflows.contract"}
     assert needless & set(done.stderr.split()) == set()
 
 

@@ -3,7 +3,7 @@
 import pytest
 from prometheus_client import CollectorRegistry
 
-from purser.activities.models.egress import Bounds
+from purser.activities.models.egress.transport import Bounds
 from purser.activities.models.embedder import LiteLLMEmbedder
 from purser.activities.models.metrics import CallMetrics
 from purser.budget.postgres.connections.pools import Pool

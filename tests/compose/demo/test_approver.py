@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from rich.console import Console
 
 from purser.compose.demo.api import Api
 from purser.compose.demo.approver import Approver
 from tests.compose.conftest import System
+from tests.support.servers.clients import plain_client
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def press(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], object]]:
 @pytest.fixture
 async def asked(system: System, name: str) -> AsyncIterator[Asked]:
     headers = {"Authorization": f"Bearer {system.ready['admin_key']}"}
-    async with httpx.AsyncClient(base_url=system.ready["gateway"], headers=headers) as client:
+    async with plain_client(base_url=system.ready["gateway"], headers=headers) as client:
         await client.put(f"/v1/budgets/session:{name}", json={"limit_tokens": 100, "mode": "approval"})
         hold = {"key": name, "path": [f"session:{name}", f"task:{name}", f"agent:{name}/solo"], "tokens": 900}
         asks = (await client.post("/v1/holds", json=hold)).json()

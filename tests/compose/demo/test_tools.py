@@ -4,7 +4,6 @@ import uuid
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
 import pytest
 from temporalio.client import Client
 
@@ -12,6 +11,7 @@ from purser.compose.demo.provider import Match, Recording, Reply, Rule, ToolResu
 from purser.compose.demo.recordings.tasks import TOOL_ACTIVITY, TOOL_QUEUE
 from purser.compose.demo.tools import tool_worker
 from purser.compose.demo.tools.records import AddUp, LookUp, answer, definition
+from tests.support.servers.clients import plain_client
 from tests.support.world import World, calls, world
 
 
@@ -20,7 +20,7 @@ async def stack(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIter
     """A world with a worker for these tools."""
     async with (
         world(dsn, temporal_client, task_queue) as made,
-        httpx.AsyncClient() as client,
+        plain_client() as client,
         made.worker(),
         tool_worker(temporal_client, made.pool, client, queue_of(made)),
     ):

@@ -15,11 +15,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import pytest
 
 from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.compose.stack.temporal import find_temporal
+from tests.support.servers.clients import plain_client
 from tests.support.servers.deployment import (
     COMPOSE,
     ROOT,
@@ -178,7 +178,7 @@ async def test_the_services_of_the_compose_file_start_become_healthy_and_stop(ho
         assert made.returncode == 0, made.stderr
         key = re.search(r'"key": "([^"]+)"', made.stdout)
         assert key
-        async with httpx.AsyncClient(base_url=f"http://{LOOPBACK}:{host.ports['8787']}") as client:
+        async with plain_client(base_url=f"http://{LOOPBACK}:{host.ports['8787']}") as client:
             answer = await client.get("/v1/budgets/session:s1", headers={"Authorization": f"Bearer {key[1]}"})
             assert answer.status_code == 200
         doctor = host.run("gateway", "doctor")

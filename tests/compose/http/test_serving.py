@@ -5,13 +5,13 @@ import socket
 from collections import Counter
 from contextlib import ExitStack
 
-import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
 from purser.compose.errors import StackError
 from purser.compose.http.serving import ACCEPT_BATCH, listen, listen_near, port_of, reserve, serve
 from purser.compose.stack.ports import LOOPBACK, free_port
+from tests.support.servers.clients import plain_client
 from tests.support.threads import in_task
 
 
@@ -26,7 +26,7 @@ async def test_a_request_under_way_is_finished_after_stop() -> None:
     port = free_port()
     async with (
         in_task(lambda stop, ready: serve(slow, listen(LOOPBACK, port), stop, ready)) as stop,
-        httpx.AsyncClient() as client,
+        plain_client() as client,
     ):
         request = asyncio.create_task(client.get(f"http://{LOOPBACK}:{port}/"))
         await asyncio.sleep(0.1)

@@ -22,6 +22,7 @@ from purser.compose.migrate import current, head
 from purser.compose.processes.up import up
 from purser.compose.processes.up_file import Running, command_settings
 from purser.compose.settings import Settings
+from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.forked import Forks
 from tests.support.servers.purser import Purser, processes_naming
 from tests.support.world import eventually
@@ -89,7 +90,7 @@ async def test_the_worker_begins_a_task_at_once_that_the_gateway_starts(running_
         "agents": [{"id": "a", "model": "m", "instructions": "x"}],
     }
     headers = {"Authorization": f"Bearer {running_up.ready['admin_key']}"}
-    answer = httpx.post(f"{running_up.ready['gateway']}/v1/tasks", json=task, headers=headers)
+    answer = httpx.post(f"{running_up.ready['gateway']}/v1/tasks", json=task, headers=headers, timeout=PATIENCE_S)
     assert answer.status_code == 202, answer.text
     workflow = (await Client.connect(running_up.ready["temporal"])).get_workflow_handle(answer.json()["workflow_id"])
     history = await eventually(lambda: history_of(workflow))
@@ -110,7 +111,7 @@ def test_a_second_up_says_so_and_breaks_nothing(running_up: RunningUp, fresh: li
     assert problem["type"] == "urn:purser:already-running"
     assert str(running_up.data) in problem["detail"]
     assert running_up.ready["gateway"] in problem["detail"]
-    assert httpx.get(f"{running_up.ready['gateway']}/readyz").status_code == 200
+    assert httpx.get(f"{running_up.ready['gateway']}/readyz", timeout=PATIENCE_S).status_code == 200
 
 
 async def test_database_and_workflows_survive_a_restart_and_the_admin_key_does_not(data: Path) -> None:
@@ -148,8 +149,8 @@ async def test_after_a_kill_the_next_up_takes_over_starts_again_what_dies_and_ct
     assert purser.json("doctor", "--data", str(data))["findings"][2]["state"] == "off"
 
     with purser.up("--data", str(data), "--port", "0", "--temporal-ui") as started:
-        assert httpx.get(f"{started.ready['gateway']}/readyz").status_code == 200
-        assert httpx.get(started.ready["temporal_ui"]).status_code == 200, "it runs on request"
+        assert httpx.get(f"{started.ready['gateway']}/readyz", timeout=PATIENCE_S).status_code == 200
+        assert httpx.get(started.ready["temporal_ui"], timeout=PATIENCE_S).status_code == 200, "it runs on request"
         for child in psutil.Process(started.process.pid).children():
             child.kill()
         postmaster = int((data / "postgres" / "postmaster.pid").read_text().split()[0])

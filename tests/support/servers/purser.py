@@ -13,7 +13,7 @@ from typing import IO, Any, Protocol, Self
 
 import psutil
 
-STOP_WITHIN_S = 30
+STOP_WITHIN_S = 90
 USERS_OWN = ("activities", "benchmarks", "budget", "compose", "context", "gateway", "workflows")
 """Modules that a user's project may have as well: no command imports them."""
 

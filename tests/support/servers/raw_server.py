@@ -19,6 +19,10 @@ class RawServer:
     """Bytes sent."""
     connections: int = 0
     """Connections so far."""
+    open: list[asyncio.StreamWriter] = field(default_factory=list)
+    """Connections that have not ended."""
+    stop_listening: Callable[[], None] = lambda: None
+    """Refuses further connections from then on."""
     gone: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once a client hung up while it was being answered."""
 
@@ -26,6 +30,14 @@ class RawServer:
     def api_base(self) -> str:
         """Address of the OpenAI-compatible API."""
         return f"http://127.0.0.1:{self.port}/v1"
+
+    async def hang_up(self) -> None:
+        """Closes all connections, and returns once clients can see that."""
+        closing = [*self.open]
+        for writer in closing:
+            writer.close()
+        for writer in closing:
+            await writer.wait_closed()
 
     async def send(self, writer: asyncio.StreamWriter, data: bytes) -> None:
         """Sends bytes and waits until there is room for more."""
@@ -41,6 +53,7 @@ async def raw_server(answer: Answer, *, keeps: bool = False) -> AsyncIterator[Ra
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         made.connections += 1
+        made.open.append(writer)
         try:
             await serve_one(reader, writer)
             while keeps:
@@ -50,6 +63,7 @@ async def raw_server(answer: Answer, *, keeps: bool = False) -> AsyncIterator[Ra
         except asyncio.IncompleteReadError:
             pass
         finally:
+            made.open.remove(writer)
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
@@ -61,6 +75,7 @@ async def raw_server(answer: Answer, *, keeps: bool = False) -> AsyncIterator[Ra
         await answer(made, writer)
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    made.stop_listening = server.close
     made.port = server.sockets[0].getsockname()[1]
     try:
         yield made

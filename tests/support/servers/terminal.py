@@ -13,7 +13,7 @@ from typing import Self
 
 from tests.support.servers.purser import Purser, command
 
-TIMEOUT_S = 90
+TIMEOUT_S = 180
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 

@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from tests.compose.conftest import System
+from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.commands import Commands
 
 pytestmark = pytest.mark.stack
@@ -47,7 +48,7 @@ def test_the_steps_of_a_ladder_have_a_table_of_their_own(
 ) -> None:
     ask = {"key": name, "path": [f"session:{name}"], "tokens": 1_000, "model": "gpt-4o"}
     headers = {"Authorization": f"Bearer {system.ready['admin_key']}"}
-    with httpx.Client(base_url=system.ready["gateway"], headers=headers) as client:
+    with httpx.Client(base_url=system.ready["gateway"], headers=headers, timeout=PATIENCE_S) as client:
         held = client.post("/v1/holds", json=ask).json()
         report = {"attempt": 1, "usage": {"input": 100, "output": 700}}
         client.post(f"/v1/holds/{held['hold_id']}/settle", json=report).raise_for_status()

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from tests.compose.conftest import System
+from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.commands import Commands
 from tests.support.servers.purser import command
 
@@ -19,7 +20,7 @@ def spent(system: System, name: str) -> str:
     """The scope of a session that was charged 90 of 100 held tokens."""
     scope = f"session:{name}"
     headers = {"Authorization": f"Bearer {system.ready['admin_key']}"}
-    with httpx.Client(base_url=system.ready["gateway"], headers=headers) as client:
+    with httpx.Client(base_url=system.ready["gateway"], headers=headers, timeout=PATIENCE_S) as client:
         hold = client.post("/v1/holds", json={"key": name, "path": [scope], "tokens": 100, "model": f"m-{name}"}).json()
         body = {"attempt": 1, "usage": {"input": 80, "output": 10}}
         client.post(f"/v1/holds/{hold['hold_id']}/settle", json=body).raise_for_status()

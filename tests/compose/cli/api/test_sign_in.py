@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from tests.compose.conftest import System
+from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.commands import Commands
 
 pytestmark = pytest.mark.stack
@@ -16,7 +17,7 @@ def test_a_link_signs_a_browser_in_once(system: System) -> None:
     shown = system.purser.run("sign-in").stdout.strip()
     address, _, token = shown.partition("#")
     assert address == f"{system.ready['gateway']}/sign-in"
-    answers = [httpx.post(address, json={"token": token}).status_code for _ in range(2)]
+    answers = [httpx.post(address, json={"token": token}, timeout=PATIENCE_S).status_code for _ in range(2)]
     assert answers == [200, 401]
 
 

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from tests.compose.conftest import System
+from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.commands import Commands
 from tests.support.servers.purser import command
 
@@ -45,7 +46,7 @@ def submit(system: System, file: Path) -> None:
     """Submit a task without waiting for its end."""
     headers = {"Authorization": f"Bearer {system.ready['admin_key']}", "Content-Type": "application/json"}
     address = f"{system.ready['gateway']}/v1/tasks"
-    httpx.post(address, content=file.read_bytes(), headers=headers).raise_for_status()
+    httpx.post(address, content=file.read_bytes(), headers=headers, timeout=PATIENCE_S).raise_for_status()
 
 
 def until(purser: Commands, name: str, status: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from purser.context.conversation.messages import Message
 from purser.context.tokens import count_message, count_text
 from tests.compose.conftest import System
 from tests.support.context.conversations import talk, user
+from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.commands import Commands
 
 MODEL = "gpt-4o"
@@ -42,7 +43,7 @@ class Writer:
         match = {"model": self.model.removeprefix("openai/"), "text": asked}
         rule = {"match": match, "reply": {"content": answer}}
         url = f"{self.api_base.removesuffix('/v1')}/_control"
-        httpx.post(url, json={"rules": [rule]}).raise_for_status()
+        httpx.post(url, json={"rules": [rule]}, timeout=PATIENCE_S).raise_for_status()
 
     def spent(self) -> Any:
         """Token balance of the session that commands use."""

@@ -7,6 +7,7 @@ import asyncpg
 import httpx
 import pytest
 
+from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.commands import Commands
 from tests.support.servers.forked import Forks
 from tests.support.servers.purser import processes_naming
@@ -21,7 +22,12 @@ def test_it_agrees_with_the_stack_up_and_down_and_leaves_nothing_running(tmp_pat
     purser, data = forks.purser(tmp_path, metrics_port="0"), str(tmp_path / "data")
     with purser.up("--data", data, "--port", "0") as started:
         headers = {"Authorization": f"Bearer {started.ready['admin_key']}"}
-        assert httpx.post(f"{started.ready['gateway']}/v1/holds", json=HOLD, headers=headers).status_code == 200
+        assert (
+            httpx.post(
+                f"{started.ready['gateway']}/v1/holds", json=HOLD, headers=headers, timeout=PATIENCE_S
+            ).status_code
+            == 200
+        )
         up = purser.json("audit")
     assert (up["ok"], up["differences"]) == (True, [])
     assert up["checked"]["holds"] == 1

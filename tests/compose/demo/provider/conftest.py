@@ -27,12 +27,12 @@ async def provider(log_file: Path) -> AsyncIterator[Provider]:
 @pytest.fixture
 async def client(provider: Provider) -> AsyncIterator[AsyncOpenAI]:
     """The openai client of `provider`, without retries of its own."""
-    async with AsyncOpenAI(base_url=provider.api_base, api_key="any", max_retries=0, timeout=10) as client:
+    async with AsyncOpenAI(base_url=provider.api_base, api_key="any", max_retries=0, timeout=60) as client:
         yield client
 
 
 @pytest.fixture
 async def http(provider: Provider) -> AsyncIterator[httpx.AsyncClient]:
     """Plain HTTP to `provider`."""
-    async with plain_client(base_url=provider.address, timeout=10) as http:
+    async with plain_client(base_url=provider.address) as http:
         yield http

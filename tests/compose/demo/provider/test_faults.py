@@ -35,7 +35,7 @@ def last_end(provider: Provider) -> End:
 
 async def ended(provider: Provider) -> End:
     """The end of the last request, once the provider has recorded it."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         return await provider.log.end_of(len(provider.served()))
 
 
@@ -146,7 +146,7 @@ async def test_a_held_request_waits_until_it_is_continued(
     provider.control.add_rule(TEN_CHUNKS)
     provider.control.hold(Match(request_id="held"), after_chunks=after_chunks)
     asking = asyncio.create_task(ask(client, "held-1"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         (held,) = await provider.control.wait_held()
     assert held.info.attempt == 1
     assert await ask(client, "other-1")
@@ -160,7 +160,7 @@ async def test_a_held_request_waits_until_it_is_continued(
 async def test_a_held_request_whose_client_dies_is_released(client: AsyncOpenAI, provider: Provider) -> None:
     provider.control.hold()
     asking = asyncio.create_task(ask(client))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await provider.control.wait_held()
     asking.cancel()
     assert (await ended(provider)).client_gone
@@ -174,7 +174,7 @@ async def test_stopping_interrupts_held_requests_and_frees_the_port() -> None:
     ):
         provider.control.hold()
         asking = asyncio.create_task(ask(client))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await provider.control.wait_held()
     with pytest.raises(openai.APIConnectionError):
         await asking

@@ -119,10 +119,10 @@ async def test_a_drop_in_the_middle_is_an_error_and_not_a_short_answer(
 async def test_a_cancelled_call_closes_the_connection(ask: Ask, provider: Provider) -> None:
     provider.control.hold(after_chunks=1)
     calling = asyncio.create_task(stream(ask))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await provider.control.wait_held()
     calling.cancel()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         end = await provider.log.end_of(1)
     assert end.client_gone
     assert end.produced_tokens > 0

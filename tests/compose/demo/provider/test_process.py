@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import httpx
-
 from purser.compose.demo.provider import Outcome, Recording, Reply, read_log
+from tests.support.servers.clients import plain_client
 
 
 @asynccontextmanager
@@ -37,7 +36,7 @@ async def test_it_prints_its_address_serves_what_it_was_given_and_stops_on_a_sig
         assert provider.stdout is not None
         async with asyncio.timeout(30):
             address = json.loads(await provider.stdout.readline())["address"]
-        async with httpx.AsyncClient(headers={"Authorization": "Bearer right"}) as http:
+        async with plain_client(headers={"Authorization": "Bearer right"}) as http:
             url = f"{address}/r/r1/a1/v1/chat/completions"
             chat = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
             assert (await http.post(url, json=chat)).status_code == 503

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx
 import openai
 import pytest
 from openai import AsyncOpenAI
@@ -21,6 +20,7 @@ from purser.compose.demo.provider import (
     read_log,
     serve_provider,
 )
+from tests.support.servers.clients import plain_client
 
 CANARY = "canary-7c1f"
 
@@ -31,7 +31,7 @@ def lines(log_file: Path) -> list[dict[str, Any]]:
 
 async def ask(provider: Provider, recording: str, agent: str, request_id: str, text: str = CANARY) -> int:
     base = provider.api_base_of(recording, agent)
-    async with AsyncOpenAI(base_url=base, api_key="any", max_retries=0, timeout=10) as client:
+    async with AsyncOpenAI(base_url=base, api_key="any", max_retries=0, timeout=60) as client:
         answer = await client.chat.completions.create(
             model="m",
             messages=[{"role": "user", "content": text}],
@@ -46,7 +46,7 @@ async def test_every_request_has_a_line_when_it_arrives_and_one_when_it_ends(
 ) -> None:
     provider.control.hold()
     asking = asyncio.create_task(ask(provider, "r1", "a1", "h1-1"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await provider.control.wait_held()
     assert [line["event"] for line in lines(log_file)] == ["arrived"]
     provider.control.continue_held()
@@ -114,7 +114,7 @@ async def test_text_stays_out_of_the_log(provider: Provider, log_file: Path) -> 
 
 async def test_text_is_logged_on_request(tmp_path: Path) -> None:
     path = tmp_path / "with-text.jsonl"
-    async with serve_provider(log=path, keep_text=True) as provider, httpx.AsyncClient() as http:
+    async with serve_provider(log=path, keep_text=True) as provider, plain_client() as http:
         chat = {"model": "m", "messages": [{"role": "user", "content": CANARY}]}
         await http.post(f"{provider.api_base}/chat/completions", json=chat)
     assert CANARY in path.read_text()
@@ -123,7 +123,7 @@ async def test_text_is_logged_on_request(tmp_path: Path) -> None:
 @pytest.mark.parametrize("choice", [None, "none", {"type": "function", "function": {"name": "look_up"}}])
 async def test_the_choice_of_tools_is_logged(provider: Provider, log_file: Path, choice: Any) -> None:
     chat = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
-    async with httpx.AsyncClient() as http:
+    async with plain_client() as http:
         await http.post(
             f"{provider.api_base}/chat/completions", json=chat | ({"tool_choice": choice} if choice else {})
         )

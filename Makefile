@@ -23,7 +23,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 # Names in client/requirements: the frameworks that `client/` has an adapter for, and clients of the proxy.
 ADAPTERS := google-adk langchain litellm mcp openai-agents pydantic-ai
-DOORS := $(ADAPTERS) clients
+DOORS := $(ADAPTERS) strands clients openai-2
 # What `purser bench gate` and `purser bench proxy` compare with.
 PEERS := langchain litellm litellm-proxy pydantic-ai
 

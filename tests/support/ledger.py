@@ -12,6 +12,8 @@ from importlib.resources import files
 from threading import Barrier
 from typing import Any, TypeVar
 
+import pytest
+
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldAnswer, HoldRequest, Report, Settlement
 from purser.budget.policies.policy import Policy, PolicyPatch
@@ -28,6 +30,10 @@ T = TypeVar("T")
 TENANT = "acme"
 SESSION = ("session:s1",)
 TABLES = ("scopes", "policies", "balances", "holds", "attempts", "entries", "grants", "waiters", "events")
+BLOCKED = """
+select exists (
+    select from pg_stat_activity where datname = current_database() and $1::int = any (pg_blocking_pids(pid)))
+"""
 MOVING = ("spent", "held", "granted", "overrun")
 
 
@@ -182,6 +188,23 @@ async def meet(
         if last is not None:
             await last(one)
         await transaction.commit()
+        return await other
+
+
+async def meanwhile(pool: Pool, first: Callable[[Connection], Awaitable[Any]], then: Callable[[], Awaitable[T]]) -> T:
+    """Runs `then` while the transaction of `first` is open, and returns its result; fails once it waits for `first`.
+
+    A limit of time would fail too, but an open transaction keeps the checkpoints of every test on the server waiting.
+    """
+    async with pool.acquire() as one, one.transaction():
+        await first(one)
+        other = asyncio.ensure_future(then())
+        while not other.done():
+            if await pool.fetchval(BLOCKED, one.get_server_pid()):
+                other.cancel()
+                await asyncio.wait([other])
+                pytest.fail("it waits for the open transaction")
+            await asyncio.sleep(0.005)
         return await other
 
 

@@ -140,12 +140,11 @@ class History:
 
 async def close_all(pool: Pool, most: int) -> None:
     """Makes checkpoints over ranges of at most this many numbers, up to the last event."""
-    async with asyncio.timeout(60):
-        while await pool.fetchval(
-            "select coalesce(max(last_number), 0) < (select coalesce(max(number), 0) from journal) from checkpoints"
-        ):
-            if not await pool.fetchval("select ledger_checkpoint($1, null)", most):
-                await asyncio.sleep(0.02)
+    while await pool.fetchval(
+        "select coalesce(max(last_number), 0) < (select coalesce(max(number), 0) from journal) from checkpoints"
+    ):
+        if not await pool.fetchval("select ledger_checkpoint($1, null)", most):
+            await asyncio.sleep(0.02)
 
 
 async def forget(pool: Pool, now: datetime, age: timedelta = LEAST) -> tuple[int, Outcome]:

@@ -1,6 +1,7 @@
 """Checkpoints reveal entries deleted or changed after their range was closed, however consistent the rest is."""
 
 import asyncio
+from collections.abc import Awaitable
 
 import asyncpg
 import pytest
@@ -8,8 +9,8 @@ import pytest
 from purser.budget.postgres.audit import checkpoints
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.audit.checkpoints import Checkpoints
-from purser.budget.postgres.connections.pools import Pool
-from tests.support.ledger import Books
+from purser.budget.postgres.connections.pools import Connection, Pool
+from tests.support.ledger import Books, meanwhile
 from tests.support.ledger import request as _request
 
 ERASED = """
@@ -50,9 +51,8 @@ async def closed(pool: Pool) -> Pool:
 
 async def close(pool: Pool) -> None:
     """Makes checkpoints until one closes something: transactions of other databases count too, and end soon."""
-    async with asyncio.timeout(30):
-        while not await Checkpoints(pool).make():
-            await asyncio.sleep(0.02)
+    while not await Checkpoints(pool).make():
+        await asyncio.sleep(0.02)
 
 
 async def tampered(pool: Pool, sql: str) -> set[str]:
@@ -131,9 +131,8 @@ async def test_a_long_backlog_is_closed_in_ranges_of_bounded_size_while_others_w
     assert await made.make() == 0, "the first notes how far entries have come"
     async with pool.acquire() as slow, slow.transaction():
         await slow.fetchval("select pg_current_xact_id()")
-        async with asyncio.timeout(30):
-            while not (closed := await made.make()):
-                await asyncio.sleep(0.02)
+        while not (closed := await made.make()):
+            await asyncio.sleep(0.02)
     last = await pool.fetchval("select max(number) from journal")
     assert closed == last
     sizes = [row["size"] for row in await pool.fetch("select last_number - first_number + 1 as size from checkpoints")]
@@ -141,10 +140,10 @@ async def test_a_long_backlog_is_closed_in_ranges_of_bounded_size_while_others_w
 
 
 async def test_one_of_two_at_once_makes_checkpoints_and_neither_waits(pool: Pool) -> None:
-    async with pool.acquire() as first, first.transaction():
-        await first.fetchval("select ledger_checkpoint(2, null)")
-        async with asyncio.timeout(60):
-            assert await Checkpoints(pool).make() == 0
+    def first(connection: Connection) -> Awaitable[object]:
+        return connection.fetchval("select ledger_checkpoint(2, null)")
+
+    assert await meanwhile(pool, first, Checkpoints(pool).make) == 0
 
 
 async def test_checkpoints_go_on_after_the_database_was_restored_into_a_cluster_with_fewer_transactions(

@@ -12,12 +12,12 @@ from purser.budget.errors import BudgetError
 from purser.budget.holds import HoldState
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.audit.retention import LEAST, LedgerRetention, Outcome
-from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.connections.pools import Connection, Pool, create_pool
 from purser.budget.postgres.ledger.batches import Ask, hold_together
 from purser.budget.scopes import Scope
 from tests.budget.postgres.audit.history import POLICIES, START, History, close_all, forget
 from tests.support.databases import fresh_database
-from tests.support.ledger import TENANT, Books, meet, request
+from tests.support.ledger import TENANT, Books, meanwhile, meet, request
 
 SESSION = Scope.parse("session:s1")
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -284,10 +284,12 @@ async def test_a_second_process_does_not_wait(books: Books, pool: Pool) -> None:
     books.at(START)
     await books.spend("old", 10)
     await close_all(pool, 100)
-    async with pool.acquire() as first, first.transaction():
-        await first.fetchval("select ledger_close_range($1, $2)", LEAST, LATER)
-        async with asyncio.timeout(60):
-            assert (await LedgerRetention(pool, LEAST, now=LATER).close()).outcome is Outcome.BUSY
+    second = await meanwhile(pool, close_oldest, LedgerRetention(pool, LEAST, now=LATER).close)
+    assert second.outcome is Outcome.BUSY
+
+
+async def close_oldest(connection: Connection) -> None:
+    await connection.execute("select ledger_close_range($1, $2)", LEAST, LATER)
 
 
 async def test_a_crash_before_the_commit_loses_nothing(books: Books, pool: Pool) -> None:
@@ -315,10 +317,7 @@ async def test_calls_go_on_while_a_range_is_deleted(books: Books, pool: Pool) ->
     await books.spend("old", 10)
     await close_all(pool, 100)
     books.at(LATER)
-    async with pool.acquire() as own, own.transaction():
-        await own.fetchval("select ledger_close_range($1, $2)", LEAST, LATER)
-        async with asyncio.timeout(60):
-            await books.spend("new", 10)
+    await meanwhile(pool, close_oldest, lambda: books.spend("new", 10))
     assert await books.balance() == {"spent": 20}
 
 

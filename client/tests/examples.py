@@ -7,7 +7,7 @@ from pathlib import Path
 
 from doors import Door
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "frameworks"
 
 
 async def run_example(name: str, door: Door) -> str:

@@ -22,7 +22,7 @@ from purser.gateway.access.sign_in_page import digest
 PREFIX = "/docs/"
 FIRST_PAGE = "quickstart"
 _PAGE = re.compile(r"(?:[a-z-]+/){0,2}[a-z-]+(?:\.md)?")
-_FILE = re.compile(r"(?:images|examples)/[a-z_-]+\.([a-z]+)")
+_FILE = re.compile(r"(?:images|examples|examples/frameworks)/[a-z_-]+\.([a-z]+)")
 _TYPES = {"png": "image/png", "svg": "image/svg+xml", "py": "text/plain", "json": "text/plain", "jsonl": "text/plain"}
 _AGE = {"Cache-Control": "public, max-age=300", "X-Content-Type-Options": "nosniff"}
 

@@ -57,7 +57,7 @@ def test_the_server_does_not_import_the_client() -> None:
 
 
 def test_who_embeds_imports_the_client_and_nothing_of_the_server() -> None:
-    assert {file.name for file in EXAMPLES.glob("*.py") if {"purser", *SERVER} & set(_imports(file))} == OWN
+    assert {file.name for file in EXAMPLES.rglob("*.py") if {"purser", *SERVER} & set(_imports(file))} == OWN
     pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), CLIENT.parent / "README.md"]
     code = "\n".join(fence for page in pages for fence in FENCE.findall(page.read_text("utf-8")))
     assert "Purser() as purser" in code

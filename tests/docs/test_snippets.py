@@ -117,7 +117,7 @@ def test_json_in_pages_is_accepted_by_what_it_is_for(tmp_path: Path) -> None:
 
 
 def test_python_in_pages_is_part_of_an_example_that_runs() -> None:
-    lines = {line.strip() for example in EXAMPLES.glob("*.py") for line in example.read_text().splitlines()}
+    lines = {line.strip() for example in EXAMPLES.rglob("*.py") for line in example.read_text().splitlines()}
     shown = [line.strip() for page in PAGES for language, text in _fences(page) if language == "python"
              for line in text.splitlines()]  # fmt: skip
     assert shown

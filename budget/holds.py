@@ -26,6 +26,11 @@ BESIDE = (UNPRICED, PROVIDER_REQUEST)
 """Names that are stored beside the figures of a report and are no part of its digest."""
 
 
+def usage_of(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The usage of a stored report, without what is stored beside it."""
+    return {name: value for name, value in stored.items() if name not in BESIDE}
+
+
 @dataclass(frozen=True, slots=True)
 class HoldRequest:
     """An ask for tokens and money on every scope of a path."""

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from purser.budget.holds import BESIDE, digest_of
+from purser.budget.holds import digest_of, usage_of
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 
@@ -82,8 +82,7 @@ async def _found(own: Connection, check: str) -> Sequence[Mapping[str, Any]]:
 async def _altered_reports(own: Connection) -> AsyncIterator[Mapping[str, Any]]:
     """Reports that do not match their digest, which was computed from usage and cost on arrival."""
     async for row in own.cursor(_SQL["reports"], prefetch=1_000, timeout=CHECK_TIMEOUT_S):
-        usage = {name: value for name, value in (row["usage"] or {}).items() if name not in BESIDE}
-        if digest_of(usage, row["nano"]) != row["digest"]:
+        if digest_of(usage_of(row["usage"] or {}), row["nano"]) != row["digest"]:
             yield {"tenant": row["tenant"], "hold_id": row["hold_id"], "attempt": row["attempt"]}
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 
 from purser.budget.gate import Amount, GateAnswer
-from purser.budget.holds import UNPRICED
+from purser.budget.holds import usage_of
 from purser.budget.policies.policy import POLICY_FIELDS, PolicyPatch
 from purser.budget.policies.templates import is_pattern
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
@@ -162,8 +162,8 @@ def _recorded(row: asyncpg.Record) -> Recorded:
 
 
 def _measured(row: asyncpg.Record) -> Measured | None:
-    usages = [{name: value for name, value in one.items() if name != UNPRICED} for one in row["usages"] or ()]
-    return Measured.of(row["model"], [Usage.from_dict(one) for one in usages], row["charged_nano"] or 0)
+    usages = [Usage.from_dict(usage_of(stored)) for stored in row["usages"] or ()]
+    return Measured.of(row["model"], usages, row["charged_nano"] or 0)
 
 
 def _amount(row: asyncpg.Record, name: str) -> Amount:

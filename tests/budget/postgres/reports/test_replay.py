@@ -1,5 +1,7 @@
 """Replays count what proposed policies would have refused, delayed and saved."""
 
+from dataclasses import replace
+
 from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import Report
 from purser.budget.policies.fields import Mode
@@ -81,6 +83,20 @@ async def test_a_call_without_a_price_needs_one_where_the_policies_limit_money(p
     wanted: dict[str, PolicyPatch | None] = {SESSION[0]: PolicyPatch.parse({"limit_nano_usd": 10**9})}
     _, answers = await replayed(books, TENANT, wanted)
     assert [answer.unpriced for answer in answers] == [True]
+
+
+async def test_a_report_with_the_providers_id_is_measured(pool: Pool) -> None:
+    books = Books.on(pool)
+    quoted = quote(PRICES, "gpt-4o", Usage(input=100, output=100))
+    hold_id = await books.hold("k1", quoted.full.tokens, quoted.full.nano_usd, *SESSION, model="gpt-4o")
+    report = charge(PRICES, "gpt-4o", Usage(input=100, output=60), 0)
+    await books.ledger.settle(TENANT, hold_id, 1, replace(report, provider_request_id="chatcmpl-1"))
+    wanted: dict[str, PolicyPatch | None] = {
+        SESSION[0]: PolicyPatch.parse({"limit_tokens": 150, "ladder": [{"ratio": "0.1", "output": 50}]})
+    }
+    replay, _ = await replayed(books, TENANT, wanted)
+    figures = replay.total.to_json()
+    assert (figures["eased"], figures["eased_tokens"]) == (1, 10)
 
 
 async def test_a_further_limit_has_no_default_limits(pool: Pool) -> None:

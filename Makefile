@@ -6,7 +6,8 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check --root-user-a
 UV := $(shell command -v uv)
 NEW = $(UV) venv -q --allow-existing --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(1)
 ifneq ($(UV),)
-NEW_BASE = $(call NEW,.venv)
+# With pip, which pages tell the reader to use.
+NEW_BASE = $(call NEW,--seed .venv) || $(PYTHON) -m venv .venv
 else
 UV := $(BIN)/uv
 NEW_BASE = $(PYTHON) -m venv .venv && $(PIP) --require-hashes -r requirements/uv.txt

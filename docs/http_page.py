@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from purser.gateway.access.roles import Role
 from purser.gateway.app import ROUTERS
 from purser.gateway.health import health_router
 from purser.gateway.http import problems
@@ -37,7 +38,7 @@ MORE = {
     "added. [How to use them](../how-to/sessions.md).",
     "approvals": "[How to answer](../how-to/approvals.md).",
     "reports": "[How to read them](../how-to/usage-and-ledger.md).",
-    "keys": "An admin may do everything. [Roles](../how-to/production.md#keys).",
+    "keys": "An admin may do everything. [Roles](../how-to/access.md#keys).",
 }
 AGAIN = {
     "holds_ask": "`key`",
@@ -112,7 +113,7 @@ def _row(method: str, path: str, one: Mapping[str, Any]) -> str:
 
 def _roles(one: Mapping[str, Any]) -> str:
     roles = one.get("x-purser-roles", [])
-    return "no key" if not roles else "any" if len(roles) == 4 else ", ".join(roles)
+    return "no key" if not roles else "any" if len(roles) == len(Role) else ", ".join(roles)
 
 
 def _again(method: str, one: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Tokens of a request before any provider has counted them."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 Count = Callable[[str], int]
@@ -36,9 +36,10 @@ def _text(value: Any) -> str:
             return value
         case {"role": _, "content": str(content), **more} if not more:
             return content
-        case Mapping() | Sequence():
-            return json.dumps(value, ensure_ascii=False, default=_plain)
-    return json.dumps(_plain(value), ensure_ascii=False, default=_plain)
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_plain)
+    except (TypeError, ValueError):  # a key, such as a date, or a cycle that JSON does not have
+        return str(value)
 
 
 def _plain(value: Any) -> Any:

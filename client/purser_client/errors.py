@@ -175,9 +175,11 @@ class UnknownUsage(PurserError):
     """A reply has no usage that could be settled."""
 
 
-def problem_of(status: int, body: object) -> Problem | Unreadable:
+def problem_of(status: int, body: object) -> Problem | Unanswered | Unreadable:
     """The error for an answer that is no success."""
     if not isinstance(body, Mapping) or not {"type", "title", "status", "detail"} <= body.keys():
+        if status in _BETWEEN:
+            return Unanswered(f"status {status} from a server in between: check that the gateway behind it runs")
         return Unreadable(f"status {status} without a problem: check that the address is that of a Purser gateway")
     return _class_of(status, body)(ProblemView.model_validate(dict(body)))
 
@@ -198,6 +200,8 @@ def _reason(answer: HoldView | StepView) -> str:
     return f"{answer.verdict}: {figures or decisive} {answer.remedy}".strip()
 
 
+_BETWEEN = frozenset((502, 503, 504))
+"""Statuses with which a load balancer says that it has no answer; those of the gateway itself come with a problem."""
 _VERDICTS: Mapping[str, type[NotAdmitted]] = {"refuse": BudgetRefused, "ask": ApprovalNeeded, "wait": BudgetBusy}
 _SLUGS: Mapping[str, type[Problem]] = {
     "unknown-price": UnknownPrice,

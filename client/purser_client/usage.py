@@ -49,7 +49,23 @@ def _usage_in(block: Any) -> dict[str, Any] | None:
         if (inner := block.get(name)) is not None:
             return _usage_in(plain(inner)) or None
     figures = {name for name, value in block.items() if isinstance(value, int)}  # `output` of a reply is a list
-    return dict(block) if _FIGURES & figures else None
+    if not _FIGURES & figures:
+        return None
+    return of_langchain(block) if "input_token_details" in block else dict(block)
+
+
+def of_langchain(block: Mapping[str, Any]) -> dict[str, Any]:
+    """LangChain's usage in the words of the gateway: its input includes what was read from and written to caches."""
+    details = block.get("input_token_details") or {}
+    read, hour = details.get("cache_read") or 0, details.get("ephemeral_1h_input_tokens") or 0
+    written = max(details.get("cache_creation") or 0, hour + (details.get("ephemeral_5m_input_tokens") or 0))
+    return {
+        "input": max(0, block["input_tokens"] - read - written),
+        "cache_read": read,
+        "cache_write_5m": written - hour,
+        "cache_write_1h": hour,
+        "output": block["output_tokens"],
+    }
 
 
 @dataclass(slots=True)
@@ -74,21 +90,40 @@ class Streamed:
             case {"type": "message_start", "message": message}:  # Anthropic: input, and a first figure of the output
                 self._begun = _usage_in(plain(message))
             case {"type": "message_delta", "usage": final}:
-                self.usage = (self._begun or {}) | {k: v for k, v in plain(final).items() if v is not None}
+                self._report((self._begun or {}) | {k: v for k, v in plain(final).items() if v is not None})
             case {"response": response, "type": "response.completed" | "response.incomplete" | "response.failed"}:
-                self.usage = _usage_in(plain(response))
+                self._report(_usage_in(plain(response)))
             case {"usage": block} if block:  # OpenAI and LiteLLM, in the last chunk
-                self.usage = _usage_in(plain(block))
-            case {"usage_metadata": block} | {"usageMetadata": block} if block:  # cumulative in every chunk
-                self.usage = _usage_in(plain(block))
+                self._report(_usage_in(plain(block)))
+            case {"type": "AIMessageChunk", "usage_metadata": block}:  # LangChain: a difference in each chunk
+                self._begun = _sum(self._begun or {}, block or {})
+                if self._begun.get("output_tokens"):
+                    self._report(_usage_in(self._begun))
+            case {"usage_metadata": block} | {"usageMetadata": block} if block:  # Gemini: cumulative in every chunk
+                self._report(_usage_in(plain(block)))
         self._text += "".join(_texts(plain(chunk)))
+
+    def _report(self, usage: dict[str, Any] | None) -> None:
+        """Takes a usage block, unless it says that nothing was used: that comes from who does not report."""
+        if usage is not None and not is_empty(usage):
+            self.usage = usage
 
     def estimate(self, input_tokens: int, most_output: int) -> dict[str, Any]:
         """The usage of a reply that broke off: its input, and what has arrived."""
         output = min(most_output, self.count(self._text)) if self._text else 0
-        if self._begun is not None:
-            return {**self._begun, "output_tokens": max(output, self._begun.get("output_tokens") or 0)}
+        if self._begun and not is_empty(self._begun):
+            begun = {**self._begun, "output_tokens": max(output, self._begun.get("output_tokens") or 0)}
+            return _usage_in(begun) or begun
         return {"input": input_tokens, "output": output, "estimated": True}
+
+
+def _sum(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """The sum of two usage blocks, field by field."""
+    added = dict(one)
+    for name, value in other.items():
+        before = added.get(name)
+        added[name] = _sum(before or {}, value) if isinstance(value, Mapping) else (before or 0) + (value or 0)
+    return added
 
 
 def _texts(block: Any) -> Iterator[str]:
@@ -99,6 +134,9 @@ def _texts(block: Any) -> Iterator[str]:
                 yield from _written(plain(choice).get("delta"))
         case {"type": str(kind), "delta": delta} if kind.endswith(("delta", "delta.done")):
             yield from _written(plain(delta))
+        case {"type": "AIMessageChunk", "content": content, "tool_call_chunks": called}:
+            yield from _written(content)
+            yield from _written([{"text": one.get("args")} for one in called])
 
 
 def _written(delta: Any) -> Iterator[str]:

@@ -322,6 +322,62 @@ async def test_a_cancel_while_the_gateway_answers_leaves_nothing_open(world: Wor
     assert await world.figures() == (7 if cut_at == "settle" else 0, 0)
 
 
+async def test_a_cancel_while_the_gate_answers_leaves_no_hold(world: World) -> None:
+    purser = await world.client()
+
+    async def cancel(response: httpx.Response) -> None:
+        if response.request.url.path == "/v1/holds":
+            working.cancel()
+            await asyncio.sleep(0)
+
+    async def work() -> None:
+        async with purser.call(PATH, model=MODEL, input_tokens=5, max_output_tokens=50, lease_s=600):
+            raise AssertionError("it goes on")
+
+    purser._http.event_hooks["response"].append(cancel)
+    working = asyncio.create_task(work())
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    assert await world.gateway.pool.fetchval("select count(*) from holds") == 1
+    assert await world.figures() == (0, 0)
+
+
+async def test_a_further_attempt_knows_nothing_of_what_the_one_before_has_streamed(world: World) -> None:
+    purser = await world.client()
+
+    async def broken() -> AsyncIterator[str]:
+        yield "one two three"
+        raise httpx.ReadError("broke")
+
+    async def work() -> None:
+        async with purser.call(PATH, model=MODEL, input_tokens=5, max_output_tokens=50) as call:
+            await call.start()
+            with pytest.raises(httpx.ReadError):
+                [part async for part in call.stream(broken())]
+            await call.start()
+            raise httpx.ConnectError("the second is never sent")
+
+    with pytest.raises(httpx.ConnectError):
+        await work()
+    assert await world.figures() == (55, 0)
+
+
+async def test_a_cancel_while_a_further_attempt_does_not_fit_charges_the_first(world: World) -> None:
+    await world.limit(60, mode="hard", backpressure=[])
+    purser = await world.client()
+
+    async def work() -> None:
+        async with purser.call(PATH, model=MODEL, input_tokens=5, max_output_tokens=50) as call:
+            await call.start()
+            working.cancel()
+            await call.start()
+
+    working = asyncio.create_task(work())
+    with pytest.raises(asyncio.CancelledError):
+        await working
+    assert await world.figures() == (55, 0)
+
+
 async def test_a_cancel_while_the_block_ends_does_not_stop_its_charge(world: World) -> None:
     purser = await world.client()
 

@@ -1,5 +1,6 @@
 """Requests that get no answer are repeated, and take effect once."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -73,6 +74,14 @@ async def test_a_wrong_key_is_not_tried_again(world: World) -> None:
         await purser.close()
     assert refused.value.status == 401
     assert refused.value.remedy in str(refused.value)
+
+
+async def test_what_a_load_balancer_answers_for_the_gateway_is_no_answer(world: World) -> None:
+    async with raw_server(replies(b"<html>", "text/html", "502 Bad Gateway")) as between:
+        purser = Purser(f"http://127.0.0.1:{between.port}", "none", patience=Patience(retries=2))
+        with purser, pytest.raises(Unanswered, match="status 502 from a server in between"):
+            await asyncio.to_thread(purser.budgets.list)
+    assert len(between.requests) == 3
 
 
 @pytest.mark.parametrize(

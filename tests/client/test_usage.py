@@ -1,8 +1,10 @@
 """Usage and text of replies, whatever library they come from."""
 
+from datetime import date
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 from openai.types.completion_usage import CompletionUsage
 from pydantic import BaseModel
@@ -22,6 +24,12 @@ class _Message(BaseModel):
 
 ANTHROPIC = {"input_tokens": 10, "output_tokens": 4, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 0}
 CHAT = {"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 14}
+LANGCHAIN = {
+    "input_tokens": 1000,
+    "output_tokens": 10,
+    "total_tokens": 1010,
+    "input_token_details": {"cache_read": 900},
+}
 RESPONSES = {"input_tokens": 10, "output_tokens": 4, "output_tokens_details": {"reasoning_tokens": 2}}
 
 
@@ -36,11 +44,16 @@ RESPONSES = {"input_tokens": 10, "output_tokens": 4, "output_tokens_details": {"
         (SimpleNamespace(usage_metadata={"input_tokens": 10, "output_tokens": 4, "total_tokens": 14}), 14),
         ({"usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 4, "totalTokenCount": 14}}, 14),
         (ANTHROPIC, 114),
+        ({"usage_metadata": LANGCHAIN}, 1_010),
         ({"total": 14}, 14),
     ],
 )
 def test_the_gateway_reads_what_is_found(reply: object, total: int) -> None:
     assert normalize(usage_of(reply)).total == total
+
+
+def test_cached_input_in_the_words_of_langchain_is_no_plain_input() -> None:
+    assert normalize(usage_of({"usage_metadata": LANGCHAIN})) == Usage(input=100, cache_read=900, output=10)
 
 
 def test_the_gateway_reads_what_litellm_reports() -> None:
@@ -64,6 +77,13 @@ STARTED = {"type": "message_start", "message": {"role": "assistant", "usage": AN
 
 def block(text: str) -> dict[str, Any]:
     return {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}
+
+
+TEN = {"input_tokens": 0, "output_tokens": 10, "total_tokens": 10}
+
+
+def langchain(text: str, usage: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"type": "AIMessageChunk", "content": text, "tool_call_chunks": [], "usage_metadata": usage}
 
 
 @pytest.mark.parametrize(
@@ -93,6 +113,19 @@ def block(text: str) -> dict[str, Any]:
             stream({"choices": [{"delta": {"tool_calls": [{"function": {"name": "f", "arguments": "a b c"}}]}}]}),
             Usage(input=7, output=3, estimated=True),
         ),
+        (
+            stream(delta("one two "), delta("three") | {"usage": {"prompt_tokens": 0, "total_tokens": 0}}),
+            Usage(input=7, output=3, estimated=True),
+        ),
+        (
+            stream(langchain("", LANGCHAIN | {"output_tokens": 0}), langchain("one two")),
+            Usage(input=100, cache_read=900, output=2),
+        ),
+        (
+            stream(langchain("", LANGCHAIN | {"output_tokens": 0}), langchain("one", TEN), langchain("", TEN)),
+            Usage(input=100, cache_read=900, output=20),
+        ),
+        (stream(langchain("one two"), langchain("")), Usage(input=7, output=2, estimated=True)),
     ],
 )
 def test_a_stream_is_charged_its_report_or_what_arrived(streamed: Streamed, usage: Usage) -> None:
@@ -106,7 +139,9 @@ def test_a_stream_is_charged_its_report_or_what_arrived(streamed: Streamed, usag
         (SimpleNamespace(status_code=408), False),
         (SimpleNamespace(status_code=500), False),
         (SimpleNamespace(response=SimpleNamespace(status_code=400)), True),
-        (ConnectionRefusedError(), True),
+        (httpx.ConnectError(""), True),
+        (httpx.ReadTimeout(""), False),
+        (ConnectionRefusedError(), False),
         (ConnectionResetError(), False),
         (ValueError(), False),
     ],
@@ -119,6 +154,22 @@ def test_an_error_says_whether_something_was_charged(error: Any, nothing: bool) 
     wrapped.__cause__ = error
     assert costs_nothing(error) is nothing
     assert costs_nothing(wrapped) is nothing
+
+
+def test_an_error_in_the_handler_of_another_counts_by_itself() -> None:
+    error = httpx.ReadTimeout("a fallback, which may have worked")
+    error.__context__ = httpx.ConnectError("the first provider")
+    assert not costs_nothing(error)
+
+
+def test_causes_may_form_a_cycle() -> None:
+    one, other = RuntimeError(), RuntimeError()
+    one.__cause__, other.__cause__ = other, one
+    assert not costs_nothing(one)
+
+
+def test_what_is_counted_may_have_keys_that_json_does_not() -> None:
+    assert input_tokens([{"role": "tool", "content": {date(2026, 1, 1): 5}}], [], len) > 20
 
 
 def test_counting_without_a_tokenizer_is_on_the_safe_side() -> None:

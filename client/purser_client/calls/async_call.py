@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Coroutine
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -9,11 +10,14 @@ from purser_client.calls.course import CallCourse, Course, OpenCall, Pause, Term
 from purser_client.counting import Count
 from purser_client.errors import Conflict, PurserError
 from purser_client.operations import holds
-from purser_client.operations.operation import SendsAsync
+from purser_client.operations.operation import Operation, SendsAsync
 from purser_client.types import SettlementView
 
 T = TypeVar("T")
 C = TypeVar("C")
+
+_LAST_ANSWER_S = 5.0
+"""Time for the answer to a request whose caller is cancelled; without one, the lease ends a hold."""
 
 
 class AsyncCall(OpenCall):
@@ -29,10 +33,12 @@ class AsyncCall(OpenCall):
 
         From then on the provider may charge: if the process dies, the lease ends and the estimate is charged.
         """
+        before = self._course.attempt
         try:
             return await uncancelled(self._run(self._course.start()))
         except asyncio.CancelledError:
-            self._course.send_nothing()
+            if self._course.attempt > before:
+                self._course.send_nothing()
             raise
 
     async def settle(self, reply: object, *, nano_usd: int | None = None) -> SettlementView:
@@ -99,7 +105,7 @@ class AsyncCall(OpenCall):
                     if isinstance(step, Pause):
                         await asyncio.sleep(step.seconds)
                     else:
-                        answer = await self._client.send(step)
+                        answer = await self._answered(course, step)
                 except PurserError as error:
                     step = course.throw(error)
                 else:
@@ -107,6 +113,22 @@ class AsyncCall(OpenCall):
         except StopIteration as end:
             result: T = end.value
             return result
+
+    async def _answered(self, course: Course[T], step: Operation[Any]) -> Any:
+        """Sends a request of a course, which learns of the answer even if the caller is cancelled meanwhile.
+
+        The answer may be a hold, which the end of the call then releases.
+        """
+        sending = asyncio.ensure_future(self._client.send(step))
+        try:
+            return await asyncio.shield(sending)
+        except asyncio.CancelledError:
+            await asyncio.wait((sending,), timeout=_LAST_ANSWER_S)
+            if sending.cancel():
+                raise
+            with suppress(StopIteration, PurserError):
+                course.send(sending.result())
+            raise
 
 
 async def uncancelled(work: Coroutine[Any, Any, T]) -> T:

@@ -1,20 +1,26 @@
 """Which errors of a provider's library say that the request has cost nothing."""
 
-_REFUSED = frozenset(("ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"))
-"""Names of errors of a connection that was never made, in httpx and elsewhere."""
+_UNREACHED = frozenset(("ConnectError", "ConnectTimeout", "ClientConnectorError"))
+"""Names of errors of a connection that was never made, in httpx and aiohttp. Those of the operating system do not
+count: they may be about another connection of the block, such as that of its store after the provider has answered."""
 _MAYBE = frozenset((408, 499))
 """Statuses after which a provider may have worked."""
 
 
 def costs_nothing(error: BaseException) -> bool:
-    """Whether a request that failed with this error was surely not charged: refused, or never connected."""
+    """Whether a request that failed with this error was surely not charged: refused, or never connected.
+
+    Only causes are followed: an error that is raised while another is handled may be that of a second request.
+    """
     seen: BaseException | None = error
-    while seen is not None:
+    passed = set[int]()
+    while seen is not None and id(seen) not in passed:
+        passed.add(id(seen))
         if (status := _status(seen)) is not None:
             return 400 <= status < 500 and status not in _MAYBE
-        if _REFUSED & {base.__name__ for base in type(seen).__mro__}:
+        if _UNREACHED & {base.__name__ for base in type(seen).__mro__}:
             return True
-        seen = seen.__cause__ or seen.__context__
+        seen = seen.__cause__
     return False
 
 

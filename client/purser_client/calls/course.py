@@ -86,7 +86,9 @@ class CallCourse:
     """What the call has cost, once it is settled."""
     started: bool = False
     streamed: Streamed = field(init=False)
-    _attempt: int = field(init=False)
+    """What has arrived in the started attempt."""
+    attempt: int = field(init=False)
+    """Number of the last attempt that has started."""
     _report: Mapping[str, Any] | None = None
     _cost: int | None = None
     _ended: bool = False
@@ -94,7 +96,7 @@ class CallCourse:
     def __post_init__(self) -> None:
         self.key = self.terms.key or new_key()
         self.streamed = Streamed(self.count)
-        self._attempt = (self.terms.attempt or 1) - 1
+        self.attempt = (self.terms.attempt or 1) - 1
         given = self.terms.input_tokens
         self.prompt = input_tokens(self.terms.messages, self.terms.tools, self.count) if given is None else given
 
@@ -135,7 +137,7 @@ class CallCourse:
         self.held = answer
         if self.terms.attempt is None:
             stored: StoredHoldView = yield holds.show(self.hold_id)
-            self._attempt = stored.attempts
+            self.attempt = stored.attempts
         if answer.delay_ms:
             yield Pause(answer.delay_ms / 1_000)
 
@@ -154,11 +156,12 @@ class CallCourse:
             NotAdmitted: a further attempt does not fit.
             Conflict: the hold has ended, for example because its lease has.
         """
-        step: StepView = yield holds.start_attempt(self.hold_id, self._attempt + 1)
+        step: StepView = yield holds.start_attempt(self.hold_id, self.attempt + 1)
         if step.verdict not in ("allow", "warn"):
             raise not_admitted(step)
-        self._attempt += 1
+        self.attempt += 1
         self.started = True
+        self.streamed, self._report = Streamed(self.count), None
         return self.max_tokens
 
     def settle(self, reply: object, nano_usd: int | None) -> Course[SettlementView]:
@@ -216,7 +219,7 @@ class CallCourse:
 
     def _send_report(self) -> Course[SettlementView]:
         assert self._report is not None
-        self.charged = yield holds.settle(self.hold_id, self._report, attempt=self._attempt, nano_usd=self._cost)
+        self.charged = yield holds.settle(self.hold_id, self._report, attempt=self.attempt, nano_usd=self._cost)
         self._ended = True
         assert self.charged is not None
         return self.charged

@@ -8,6 +8,8 @@ from langchain.agents.structured_output import AutoStrategy, ProviderStrategy, T
 from langchain_core.messages import AIMessage, AIMessageChunk, convert_to_openai_messages
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from purser_client.usage import of_langchain
+
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
@@ -42,21 +44,16 @@ def settings_of(request: ModelRequest[Any], max_tokens: int) -> dict[str, Any]:
 
 
 def usage_of(response: ModelResponse[Any]) -> dict[str, int] | None:
-    """Usage in the words of the gateway; input of LangChain includes what was read from and written to caches."""
+    """Usage in the words of the gateway; input of LangChain includes what was read from and written to caches.
+
+    `None`: the model has reported none. Zeros are those of a model that does not report.
+    """
     replies = [one for one in response.result if isinstance(one, AIMessage)]
     reported = replies[-1].usage_metadata if replies else None
     if not reported:
         return None
-    details: dict[str, Any] = {**reported.get("input_token_details", {})}
-    read, hour = details.get("cache_read") or 0, details.get("ephemeral_1h_input_tokens") or 0
-    written = max(details.get("cache_creation") or 0, hour + (details.get("ephemeral_5m_input_tokens") or 0))
-    return {
-        "input": max(0, reported["input_tokens"] - read - written),
-        "cache_read": read,
-        "cache_write_5m": written - hour,
-        "cache_write_1h": hour,
-        "output": reported["output_tokens"],
-    }
+    usage = of_langchain(reported)
+    return usage if any(usage.values()) else None
 
 
 def written_in(chunk: AIMessageChunk) -> str:

@@ -137,7 +137,7 @@ class PurserLogger(CustomLogger):
         Raises:
             UnheldCall: nothing is sent.
         """
-        if _KEY in kwargs:
+        if kwargs.get(_KEY) in self._open:
             return
         kind = kwargs.get("call_type")
         if any(isinstance(one, PurserLogger) and one._refuses for one in litellm.callbacks):

@@ -59,6 +59,8 @@ def held(request: Mapping[str, Any], kind: CallTypes, max_tokens: int) -> dict[s
         return {**request, "max_retries": _NoRetries()}
     named = [name for name in HELD[kind] if request.get(name) is not None] or HELD[kind][-1:]
     changed = {**request, **dict.fromkeys(named, max_tokens)}
+    # LiteLLM would send the request to another model without asking a callback.
+    changed.pop("context_window_fallback_dict", None)
     if "num_retries" in request or not _routed(request):
         # LiteLLM would repeat the request without asking a callback. Those of a Router pass each as a call.
         changed |= {"num_retries": 0, "retry_policy": None}

@@ -15,8 +15,8 @@ def hold_tools(
 ) -> None:
     """Lets `call_tool` of a client hold the price of a tool from now on, also where a framework calls it.
 
-    The price is charged whatever the server says: it is somebody else's. A tool that is not admitted is not called; the
-    result says why, as that of a tool that has failed does.
+    The price is charged whatever the server says, because it is somebody else's, except when it asks for input first. A
+    tool that is not admitted is not called; the result says why, as that of a tool that has failed does.
 
     Args:
         client: The client, or the session that a framework takes.

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from mcp.types import CallToolResult, TextContent
+from mcp.types.methods import is_input_required
 
 from purser_client.calls.course import NOTHING
 from purser_client.calls.options import CallOptions, asked
@@ -51,7 +52,9 @@ class ToolHolds:
             async with self._purser.call(**made) as held:
                 await held.start()
                 ran.append(await call())
-                await held.settle(NOTHING, nano_usd=cost_of(ran[0], price))
+                # A tool that asks for input first has not run: its client calls it again with the answer.
+                cost = 0 if is_input_required(ran[0]) else cost_of(ran[0], price)
+                await held.settle(NOTHING, nano_usd=cost)
         except PurserError as error:
             if not ran:
                 return _refused(error)

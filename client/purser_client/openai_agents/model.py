@@ -26,6 +26,12 @@ from purser_client.errors import PurserError
 from purser_client.openai_agents.counted import messages_of, tools_of
 
 
+def name_of(model: Model) -> str | None:
+    """The name that a model itself has, without the prefix that has selected its provider."""
+    name = getattr(model, "model", None)
+    return name if isinstance(name, str) and name else None
+
+
 class PurserModel(Model):
     """Calls another model, if the budget admits it."""
 
@@ -42,7 +48,7 @@ class PurserModel(Model):
         """
         self._purser = purser
         self._inner = inner
-        self._name = name or str(getattr(inner, "model", "")) or None
+        self._name = name or name_of(inner)
         self._options = options
 
     async def get_response(

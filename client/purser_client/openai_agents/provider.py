@@ -7,7 +7,7 @@ from openai import AsyncOpenAI
 
 from purser_client.calls.options import CallOptions
 from purser_client.client import AsyncPurser
-from purser_client.openai_agents.model import PurserModel
+from purser_client.openai_agents.model import PurserModel, name_of
 
 
 class PurserProvider(ModelProvider):
@@ -30,7 +30,8 @@ class PurserProvider(ModelProvider):
 
     def get_model(self, model_name: str | None) -> Model:
         """See base class."""
-        return PurserModel(self._purser, self._inner.get_model(model_name), model_name, **self._options)
+        inner = self._inner.get_model(model_name)
+        return PurserModel(self._purser, inner, name_of(inner) or model_name, **self._options)
 
     async def aclose(self) -> None:
         """See base class."""

@@ -10,11 +10,13 @@ from pydantic_ai.capabilities import (
     BatchModelRequests,
     CapabilityOrdering,
     ModelFallback,
+    WrapModelRequestHandler,
     durable_operation,
 )
 from pydantic_ai.durable_exec import BaseDurabilityCapability
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestContext, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 
@@ -23,7 +25,7 @@ from purser_client.calls.options import CallOptions, asked
 from purser_client.client import AsyncPurser
 from purser_client.counting import input_tokens
 from purser_client.errors import Problem
-from purser_client.pydantic_ai.counted import limit_of, messages_of, tools_of, usage_of
+from purser_client.pydantic_ai.counted import is_reported, limit_of, messages_of, tools_of, usage_of
 from purser_client.pydantic_ai.model import PurserModel
 from purser_client.types import HoldState
 
@@ -61,9 +63,17 @@ class PurserCapability(AbstractCapability[Any]):
         inside = (ModelFallback, BaseDurabilityCapability)
         return CapabilityOrdering(position="innermost", wrapped_by=inside, wraps=(BatchModelRequests,))
 
-    def get_wrapper_model(self, model: Model) -> Model:
+    def get_wrapper_model(self, model: Model) -> Model | None:
         """See base class. Called where the request is sent: in a workflow, in the activity."""
-        return _HeldModel(self._purser, model, **self._options)
+        return None if _is_held(model) else _HeldModel(self._purser, model, **self._options)
+
+    async def wrap_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
+    ) -> ModelResponse:
+        """See base class. In its hooks, other capabilities may compact the history with the model of the request."""
+        if not _durable(ctx):
+            request_context.model = _HeldModel(self._purser, request_context.model, **self._options)
+        return await handler(request_context)
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -88,7 +98,7 @@ class PurserCapability(AbstractCapability[Any]):
     ) -> ModelResponse:
         """See base class."""
         held: dict[str, Any] | None = (request_context.model_settings or {}).get(_HELD)
-        if held is not None and not response.usage.unmeasured_requests:
+        if held is not None and is_reported(response.usage):
             await self.settle(ctx, held["hold_id"], usage_of(response.usage))
         return response
 
@@ -174,6 +184,15 @@ class _HeldModel(PurserModel):
             call.leave()
         else:
             await super()._settle(call, response)
+
+
+def _is_held(model: Model) -> bool:
+    """Whether requests to this model are calls already."""
+    while isinstance(model, WrapperModel):
+        if isinstance(model, _HeldModel):
+            return True
+        model = model.wrapped
+    return False
 
 
 def _durable(ctx: RunContext[Any]) -> bool:

@@ -45,6 +45,11 @@ def usage_of(usage: RequestUsage) -> dict[str, int]:
     }
 
 
+def is_reported(usage: RequestUsage) -> bool:
+    """Whether the provider has reported what it used: zeros are those of a provider that does not."""
+    return not usage.unmeasured_requests and any(usage_of(usage).values())
+
+
 def written_in(response: ModelResponse) -> str:
     """What has arrived of a reply."""
     return "".join(_written(part) for part in response.parts)

@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from traceback import walk_tb
 from typing import Any, Unpack
 
-from pydantic_ai.messages import ModelMessage, ModelResponse
-from pydantic_ai.models import KnownModelName, Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
+from pydantic_ai.models import KnownModelName, Model, ModelRequestContext, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
@@ -13,7 +15,7 @@ from pydantic_ai.tools import RunContext
 from purser_client.calls.async_call import AsyncCall
 from purser_client.calls.options import CallOptions, asked
 from purser_client.client import AsyncPurser
-from purser_client.pydantic_ai.counted import limit_of, messages_of, tools_of, usage_of, written_in
+from purser_client.pydantic_ai.counted import is_reported, limit_of, messages_of, tools_of, usage_of, written_in
 
 
 class PurserModel(WrapperModel):
@@ -43,7 +45,21 @@ class PurserModel(WrapperModel):
         async with self._call(messages, model_settings, model_request_parameters) as call:
             settings = _settings(model_settings, await call.start())
             response = await self.wrapped.request(messages, settings, model_request_parameters)
-            if not response.usage.unmeasured_requests:  # else nothing was reported: the estimate is charged
+            if is_reported(response.usage):
+                await self._settle(call, response)
+        return response
+
+    async def compact_messages(
+        self, request_context: ModelRequestContext, *, instructions: str | None = None
+    ) -> ModelResponse:
+        """See base class. Raises `NotAdmitted` before anything is sent."""
+        messages, settings = request_context.messages, request_context.model_settings
+        if instructions:
+            messages = [*messages, ModelRequest.user_text_prompt(instructions)]
+        async with self._call(messages, settings, request_context.model_request_parameters) as call:
+            request = replace(request_context, model_settings=_settings(settings, await call.start()))
+            response = await self.wrapped.compact_messages(request, instructions=instructions)
+            if is_reported(response.usage):
                 await self._settle(call, response)
         return response
 
@@ -63,11 +79,14 @@ class PurserModel(WrapperModel):
             ) as streamed:
                 try:
                     yield streamed
-                finally:
-                    await self._charge(call, streamed.get())
+                except BaseException as error:
+                    # The end of the call sends what it knows: a failure to settle here would hide this error.
+                    _note(call, streamed, error)
+                    raise
+                await self._charge(call, streamed.get())
 
     async def _charge(self, call: AsyncCall, response: ModelResponse) -> None:
-        if response.state == "complete" and not response.usage.unmeasured_requests:
+        if _is_whole(response):
             await self._settle(call, response)
         elif text := written_in(response):
             call.arrived(text)
@@ -84,6 +103,27 @@ class PurserModel(WrapperModel):
             messages=list(messages_of(messages)),
             tools=list(tools_of(parameters)),
         )
+
+
+def _note(call: AsyncCall, streamed: StreamedResponse, error: BaseException) -> None:
+    """Tells the call what a stream has used that ends with an error."""
+    response = streamed.get()
+    if _is_whole(response):
+        call.arrived({"usage": usage_of(response.usage)})
+    elif text := written_in(response):
+        call.arrived(text)
+    elif not _is_raised_by(streamed, error):
+        # Without a report, the call would take this for an error of the provider, which may have cost nothing.
+        call.arrived({"usage": {"total": call.hold.tokens, "estimated": True}})
+
+
+def _is_whole(response: ModelResponse) -> bool:
+    return response.state == "complete" and is_reported(response.usage)
+
+
+def _is_raised_by(streamed: StreamedResponse, error: BaseException) -> bool:
+    """Whether an error comes from the stream itself, and not from the code that reads it."""
+    return any(frame.f_locals.get("self") is streamed for frame, _ in walk_tb(error.__traceback__))
 
 
 def _settings(settings: ModelSettings | None, max_tokens: int) -> ModelSettings:

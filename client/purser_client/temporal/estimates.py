@@ -8,7 +8,7 @@ from purser_client.counting import cautious
 from purser_client.errors import UnknownUsage
 from purser_client.usage import Streamed, is_empty, plain, usage_of
 
-_MODELS = ("model", "model_name")
+_MODELS = ("model", "model_name", "model_id")
 _LIMITS = ("max_output_tokens", "max_completion_tokens", "max_tokens")
 _DEEPEST = 3
 

@@ -67,9 +67,9 @@ def _pydantic_ai(input: ExecuteActivityInput) -> Estimate:
 
 
 def _pydantic_ai_usage(response: Any) -> dict[str, int]:
-    from purser_client.pydantic_ai.counted import usage_of
+    from purser_client.pydantic_ai.counted import is_reported, usage_of
 
-    if response.usage.unmeasured_requests:
+    if not is_reported(response.usage):
         raise UnknownUsage("the provider has reported no usage")
     return usage_of(response.usage)
 
@@ -105,7 +105,8 @@ def _strands_messages(request: Any) -> Iterator[Any]:
 
 def _strands_usage(events: Any) -> dict[str, int]:
     """Usage in the words of the gateway; the total includes what was read from and written to caches."""
-    usage = _last([event["metadata"]["usage"] for event in events if event.get("metadata", {}).get("usage")])
+    found = (event.get("metadata", {}).get("usage") or {} for event in events)
+    usage = _last([usage for usage in found if usage.get("totalTokens")])  # zero is a provider that does not report
     read, written = usage.get("cacheReadInputTokens", 0), usage.get("cacheWriteInputTokens", 0)
     return {
         "input": max(0, usage["totalTokens"] - usage["outputTokens"] - read - written),
@@ -135,7 +136,7 @@ FRAMEWORKS = (
     ),
     Framework(
         "pydantic_ai",
-        ("agent__*__model_request", "agent__*__model_request_stream"),
+        ("agent__*__model_request", "agent__*__model_request_stream", "agent__*__model_compact_messages"),
         _pydantic_ai,
         _pydantic_ai_usage,
     ),

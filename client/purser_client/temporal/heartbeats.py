@@ -36,7 +36,8 @@ class Heartbeats(ActivityOutboundInterceptor):
 
         async def beat() -> None:
             while True:
-                activity.heartbeat(*(info.heartbeat_details if self._details is None else self._details))
+                # Not through `activity`: in an activity of a thread that waits for the loop, which this would block.
+                self.next.heartbeat(*(info.heartbeat_details if self._details is None else self._details))
                 await asyncio.sleep(every)
 
         task = asyncio.create_task(beat())

@@ -1,5 +1,6 @@
 """A hold around an activity: every attempt of a model call is held before and settled after it."""
 
+import hashlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from temporalio.worker import ActivityInboundInterceptor, ActivityOutboundInterc
 from purser_client.calls.async_call import AsyncCall
 from purser_client.calls.options import trying, under_hold
 from purser_client.client import AsyncPurser
-from purser_client.errors import ApprovalNeeded, BudgetBusy, NotAdmitted
+from purser_client.errors import ApprovalNeeded, BudgetBusy, InvalidRequest, NotAdmitted
 from purser_client.paths import budget_path
 from purser_client.temporal.estimates import Estimate
 from purser_client.temporal.heartbeats import Heartbeats
@@ -21,6 +22,8 @@ from purser_client.temporal.paths import path_of
 from purser_client.usage import plain
 
 _SHORTEST_DELAY_MS = 100
+_LONGEST_KEY = 240
+"""The gateway takes 256 characters, and further holds of an activity add a number."""
 
 log = logging.getLogger("purser_client")
 
@@ -88,13 +91,15 @@ class Holding(ActivityInboundInterceptor):
         """A call whose attempt has started.
 
         Raises:
-            ApplicationError: the budget does not admit it, or not yet.
+            ApplicationError: the budget does not admit it, or not yet, or it cannot be held at all.
         """
         try:
             return await self._begin(info, input)
         except NotAdmitted as error:
             # Without the cause: its stack would be most of the failure, and Temporal cuts what it shows of a retry.
             raise self._failure(error) from None
+        except InvalidRequest as error:
+            raise ApplicationError(str(error), type=type(error).__name__, non_retryable=True) from None
 
     async def _begin(self, info: activity.Info, input: ExecuteActivityInput) -> AsyncCall:
         call = self._call(info, input)
@@ -158,4 +163,7 @@ class Holding(ActivityInboundInterceptor):
 
 
 def _key(info: activity.Info) -> str:
-    return f"{info.workflow_id}/{info.workflow_run_id}/{info.activity_id}"
+    """The same in every attempt; another one where a workflow uses the id of an activity again."""
+    scheduled = "" if info.is_local else f"/{round(info.scheduled_time.timestamp() * 1_000)}"
+    key = f"{info.workflow_id}/{info.workflow_run_id}/{info.activity_id}{scheduled}"
+    return key if len(key) <= _LONGEST_KEY else hashlib.sha256(key.encode()).hexdigest()

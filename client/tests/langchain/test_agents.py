@@ -1,4 +1,4 @@
-"""What is particular to LangChain: tools, agents that are not awaited, interrupts, and steps that run again."""
+"""What is particular to LangChain: tools, agents that are not awaited, zeros, interrupts, and steps that run again."""
 
 import asyncio
 import json
@@ -8,6 +8,9 @@ from typing import Any
 import httpx
 import pytest
 from doors import WORDS, Door, words
+from langchain.agents import create_agent
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, UsageMetadata
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
@@ -73,6 +76,14 @@ async def test_a_stream_that_is_not_awaited_and_breaks_off_is_charged_what_has_a
         with pytest.raises(Exception, match=r"(?i)closed|incomplete|connection"):
             await asyncio.to_thread(read)
     await door.is_charged(PROMPT + ARRIVED)
+
+
+async def test_a_usage_of_zeros_is_no_report(door: Door) -> None:
+    zeros = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
+    model = GenericFakeChatModel(messages=iter([AIMessage("hello", usage_metadata=zeros)]))
+    middleware = PurserMiddleware(door.purser, path=door.path, max_output_tokens=OUTPUT)
+    await create_agent(model, middleware=[middleware]).ainvoke(SAID)
+    await door.is_charged(PROMPT + OUTPUT)
 
 
 async def test_an_interrupt_asks_a_person_and_the_resumed_run_makes_the_call_once(

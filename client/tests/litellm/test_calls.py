@@ -2,15 +2,18 @@
 
 import asyncio
 import gc
+import inspect
+import json
 import logging
 import pickle
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any
 
+import httpx
 import litellm
 import pytest
-from doors import WORDS, Door, eventually
+from doors import MODEL, WORDS, Door, eventually
 from litellm.types.caching import LiteLLMCacheType
 from roads import HELLO
 from table import ARRIVED, OUTPUT, PROMPT
@@ -26,6 +29,7 @@ CALLS: dict[str, Callable[..., Awaitable[Any]]] = {
 }
 of_each_kind = pytest.mark.parametrize("kind", CALLS)
 EMBEDDER = "openai/text-embedding-3-small"
+WIDER = "openai/gpt-4o-mini"
 
 
 @pytest.fixture
@@ -33,6 +37,26 @@ def caching() -> Iterator[None]:
     litellm.cache = litellm.Cache(type=LiteLLMCacheType.LOCAL)
     yield
     litellm.cache = None
+
+
+class _NarrowModel(httpx.AsyncHTTPTransport):
+    """Refuses requests for one model as a provider does whose prompt is too long."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if json.loads(request.content)["model"] != MODEL:
+            return await super().handle_async_request(request)
+        error = {"message": "This model's maximum context length is 1 token.", "code": "context_length_exceeded"}
+        return httpx.Response(400, json={"error": error}, request=request)
+
+
+@pytest.fixture
+async def narrow() -> AsyncIterator[None]:
+    async with httpx.AsyncClient(transport=_NarrowModel(), timeout=60) as http:
+        litellm.in_memory_llm_clients_cache.flush_cache()
+        litellm.aclient_session = http
+        yield
+        litellm.aclient_session = None
+        litellm.in_memory_llm_clients_cache.flush_cache()
 
 
 @of_each_kind
@@ -74,6 +98,38 @@ async def test_retries_of_a_deployment_do_not_repeat_a_request_under_its_hold(
         await road.ask(HELLO)
     assert len(await door.served()) == 1
     await door.is_charged(PROMPT + OUTPUT)
+
+
+@pytest.mark.usefixtures("narrow")
+async def test_a_fallback_that_litellm_would_send_without_a_word_is_not_sent(
+    door: Door, road_of: Callable[..., Any]
+) -> None:
+    params = road_of().params
+    with pytest.raises(litellm.ContextWindowExceededError):
+        await litellm.acompletion(messages=SAID, context_window_fallback_dict={params["model"]: WIDER}, **params)
+    assert (door.asks, await door.served()) == (1, [])
+    await door.is_charged(0)
+
+
+@pytest.mark.usefixtures("narrow")
+async def test_a_fallback_of_a_call_is_a_call_of_its_own(door: Door, road_of: Callable[..., Any]) -> None:
+    assert await litellm.acompletion(messages=SAID, fallbacks=[WIDER], **road_of().params)
+    [served] = await door.served()
+    assert door.asks == 2
+    await door.is_charged(served["charged_tokens"])
+
+
+async def test_a_request_that_repeats_a_call_which_has_ended_is_not_sent(
+    door: Door, road_of: Callable[..., Any]
+) -> None:
+    params = road_of().params
+    stream = await litellm.acompletion(messages=SAID, stream=True, **params)
+    assert [chunk async for chunk in stream]
+    [served] = await door.served()
+    await door.is_charged(served["charged_tokens"])
+    with pytest.raises(UnheldCall, match="LiteLLM asks nobody before acompletion of gpt-4o"):
+        await inspect.unwrap(litellm.acompletion)(messages=SAID, litellm_logging_obj=stream.logging_obj, **params)
+    assert await door.served() == [served]
 
 
 async def test_a_refusal_does_not_rest_the_deployment_of_a_router(door: Door, road_of: Callable[..., Any]) -> None:

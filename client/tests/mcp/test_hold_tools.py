@@ -1,7 +1,7 @@
 """Paid tools of servers that know nothing of budgets, held by the client that calls them."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -49,6 +49,18 @@ async def test_the_price_is_charged_whatever_the_server_says_or_does(door: Door,
         await client.call_tool("cheaper")
         assert (await client.call_tool("broken")).is_error
     await is_paid(door, 2 * PRICE)
+
+
+@pytest.mark.parametrize(("action", "fails"), [("accept", False), ("decline", True)])
+async def test_a_round_in_which_a_tool_asks_before_it_runs_costs_nothing(
+    door: Door, asked: Callable[..., Client], action: str, fails: bool
+) -> None:
+    async with asked(action) as client:
+        hold_tools(client.session, door.purser, PRICES, path=door.path)
+        assert (await client.call_tool("search", {"query": "tea"})).is_error == fails
+    assert door.asks == 2
+    await is_paid(door, PRICE)
+    await door.is_charged(0)
 
 
 async def test_a_cancelled_call_is_charged_its_price(door: Door, shop: Shop) -> None:

@@ -1,14 +1,17 @@
 """The table of paid tools: in each cell, what is charged is the price of the tools that have run."""
 
 import asyncio
+from collections.abc import Callable
 
 import httpx
 import pytest
 from doors import Door
+from mcp import Client
 from mcp.types import CallToolResult, TextContent
-from shop import PRICE, Clients, Shop, is_paid
+from shop import PRICE, PRICES, Clients, Shop, is_paid
 
 from purser_client import BudgetBody, Patience
+from purser_client.mcp import PaidTools
 
 NOWHERE = httpx.URL("http://127.0.0.1:9")
 
@@ -44,6 +47,18 @@ async def test_a_retry_is_a_call_of_its_own(door: Door, client_of: Clients) -> N
         assert not (await client.call_tool("search", {"query": "tea"})).is_error
     assert door.asks == 2
     await is_paid(door, 2 * PRICE)
+
+
+@pytest.mark.parametrize(("action", "fails"), [("accept", False), ("decline", True)])
+async def test_a_round_in_which_a_tool_asks_before_it_runs_costs_nothing(
+    door: Door, asked: Callable[..., Client], action: str, fails: bool
+) -> None:
+    paid = PaidTools(door.purser, PRICES, path=door.path)
+    async with asked(action, paid) as client:
+        assert (await client.call_tool("search", {"query": "tea"})).is_error == fails
+    assert door.asks == 2
+    await is_paid(door, PRICE)
+    await door.is_charged(0)
 
 
 async def test_a_cancelled_call_is_charged_its_estimate(door: Door, client_of: Clients, shop: Shop) -> None:

@@ -5,6 +5,7 @@ Arguments: address of Temporal, task queue, address of the gateway, API key.
 
 import asyncio
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +18,7 @@ from purser_client import AsyncPurser
 from purser_client.temporal import PurserPlugin, budget_path
 
 with workflow.unsafe.imports_passed_through():
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, OpenAI
 
 HEARTBEAT_S = 15
 BEATS_S = 1
@@ -45,6 +46,17 @@ async def ask_model(request: dict[str, Any]) -> dict[str, Any]:
 
 
 @activity.defn
+def ask_model_in_thread(request: dict[str, Any]) -> dict[str, Any]:
+    """Calls the provider in a thread, without heartbeats."""
+    with OpenAI(base_url=request["api_base"], api_key="none", max_retries=0) as provider:
+        reply = provider.chat.completions.create(
+            model=request["model"], messages=request["messages"], max_tokens=request["max_tokens"]
+        )
+    answer: dict[str, Any] = reply.model_dump(mode="json")
+    return answer
+
+
+@activity.defn
 async def shout(text: str) -> str:
     """Calls no model."""
     return text.upper()
@@ -58,11 +70,11 @@ class Answering:
     async def run(self, request: dict[str, Any], path: list[str]) -> str:
         """Returns the answer."""
         with budget_path(*path):
-            reply = await workflow.execute_activity(
-                ask_model,
+            reply: dict[str, Any] = await workflow.execute_activity(
+                "ask_model_in_thread" if request.get("in_thread") else "ask_model",
                 request,
                 start_to_close_timeout=timedelta(minutes=5),
-                heartbeat_timeout=timedelta(seconds=HEARTBEAT_S),
+                heartbeat_timeout=timedelta(seconds=request.get("heartbeat_s", HEARTBEAT_S)),
                 retry_policy=RetryPolicy(initial_interval=timedelta(milliseconds=50), backoff_coefficient=1),
             )
         return await workflow.execute_activity(
@@ -76,7 +88,8 @@ def worker_of(client: Client, task_queue: str, plugin: PurserPlugin) -> Worker:
         client,
         task_queue=task_queue,
         workflows=[Answering],
-        activities=[ask_model, shout],
+        activities=[ask_model, ask_model_in_thread, shout],
+        activity_executor=ThreadPoolExecutor(2),
         plugins=[plugin],
         max_heartbeat_throttle_interval=timedelta(seconds=BEATS_S),  # a heartbeat brings the news of a cancellation
     )

@@ -14,28 +14,29 @@ from purser_client.temporal.heartbeats import Heartbeats
 class Server(ActivityOutboundInterceptor):
     """The end of the chain."""
 
-    def __init__(self) -> None: ...
+    def __init__(self) -> None:
+        self.got: list[tuple[Any, ...]] = []
 
     def heartbeat(self, *details: Any) -> None:
         """See base class."""
+        self.got.append(details)
 
 
 async def sent(*own: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The first heartbeat of the plugin, after those of the activity."""
-    got: list[tuple[Any, ...]] = []
-    environment = ActivityEnvironment()
-    environment.on_heartbeat = lambda *details: got.append(details)
+    server, environment = Server(), ActivityEnvironment()
     environment.info = replace(environment.info, heartbeat_details=before)
 
     async def run() -> None:
-        heartbeats = Heartbeats(Server())
+        heartbeats = Heartbeats(server)
         for details in own:
             heartbeats.heartbeat(*details)
+        server.got.clear()
         async with heartbeats.sent(activity.info()):
             await asyncio.sleep(0)
 
     await environment.run(run)
-    return got
+    return server.got
 
 
 async def test_they_repeat_the_details_of_the_last_one_of_the_activity() -> None:

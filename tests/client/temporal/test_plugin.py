@@ -47,7 +47,7 @@ class Project:
 
         purser = await self.world.client()
         purser._http.event_hooks["request"].append(note)
-        plugin = PurserPlugin(purser, **{"activities": {"ask_model"}} | options)
+        plugin = PurserPlugin(purser, **{"activities": {"ask_model*"}} | options)
         async with worker_of(self.client, self.task_queue, plugin):
             yield sent
 
@@ -206,6 +206,15 @@ async def test_a_cancelled_call_is_charged_its_estimate(project: Project) -> Non
     assert await project.world.figures() == (await presumed_tokens(project), 0)
 
 
+async def test_a_call_in_a_thread_has_heartbeats_for_longer_than_their_time_out(project: Project) -> None:
+    project.world.provider.control.add_rule(
+        Rule(reply=Reply(content="hello yourself"), chunks=1, chunk_delay_ms=10_000)
+    )
+    async with project.working():
+        assert await (await project.start(in_thread=True, heartbeat_s=9)).result() == "HELLO YOURSELF"
+    assert await project.attempts() == [(1, "reported")]
+
+
 async def test_a_call_has_heartbeats_though_its_activity_sends_none(project: Project) -> None:
     project.world.provider.control.add_fault(Fault(kind=FaultKind.HANG, times=1))
     async with project.working():
@@ -219,6 +228,25 @@ async def test_a_call_has_heartbeats_though_its_activity_sends_none(project: Pro
         await eventually(another)
         await handle.cancel()
         await eventually(lambda: ended(project))
+
+
+async def test_a_workflow_may_have_an_id_of_any_length(project: Project) -> None:
+    async with project.working():
+        handle = await project.start(workflow_id=f"order-{uuid.uuid4()}-" + "x" * 200)
+        assert await handle.result() == "HELLO YOURSELF"
+    assert await project.attempts() == [(1, "reported")]
+
+
+async def test_a_call_that_cannot_be_held_is_not_tried_again(project: Project) -> None:
+    await project.world.limit(5_000, limit_nano_usd=1_000_000)
+    async with project.working() as sent:
+        with pytest.raises(WorkflowFailureError) as failed:
+            await (await project.start(model="own/model-without-price")).result()
+    assert isinstance(failed.value.cause, ActivityError)
+    refused = failed.value.cause.cause
+    assert isinstance(refused, ApplicationError)
+    assert (refused.type, refused.non_retryable) == ("UnknownPrice", True)
+    assert sent == ["/v1/holds"]
 
 
 async def test_a_result_without_usage_is_charged_its_estimate_and_kept(project: Project) -> None:

@@ -6,15 +6,17 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from purser.activities.calls.attempts import Attempt
+from purser.activities.calls.attempts import Attempt, NotStarted
 from purser.activities.calls.side_calls import SideCalls
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.errors import ProviderError
+from purser.activities.models.egress.transport import SendPermit
 from purser.activities.models.embedding_requests import EmbeddingRequest, Embeddings
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.activities.models.provider import ModelProvider
+from purser.budget.holds import HoldRequest
 from purser.budget.postgres.ledger.ledger import Ledger
-from purser.budget.pricing.call_prices import Unpriced, ignore_unpriced
+from purser.budget.pricing.call_prices import Unpriced, ignore_unpriced, quote
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage
@@ -62,6 +64,7 @@ class LiteLLMEmbedder:
         self._model = model
         self._provider = provider
         self._calls = SideCalls(model.name, ledger, prices, on_verdict, on_unpriced)
+        self._on_verdict = on_verdict
         self._redact = redact
 
     @property
@@ -83,31 +86,42 @@ class LiteLLMEmbedder:
         redacted, tokens = await asyncio.to_thread(self._prepare, texts)
         # A repeated search asks again and pays again.
         key = f"embed-{uuid.uuid4()}"
-
-        async def attempt() -> Sequence[Vector] | None:
-            started = await self._calls.start(tenant, key, path, tokens)
-            return await self._ask(started, redacted) if started else None
-
-        return await self._calls.closed(tenant, key, attempt(), otherwise=None)
+        return await self._calls.closed(tenant, key, self._ask(tenant, key, path, redacted, tokens), otherwise=None)
 
     def _prepare(self, texts: Sequence[str]) -> tuple[list[str], int]:
         """Returns the redacted texts and their tokens."""
         redacted = [self._redact(text) for text in texts]
         return redacted, sum(count_text(text, self._model.name).tokens for text in redacted)
 
-    async def _ask(self, attempt: Attempt, texts: Sequence[str]) -> Sequence[Vector] | None:
-        model, attempts, tokens = self._model, self._calls.attempts, attempt.asked.tokens
-        request = EmbeddingRequest(
-            model.name, texts, attempt.permit.request_id, model.api_base, model.dimensions, tokens
-        )
+    async def _ask(
+        self, tenant: str, key: str, path: Path, texts: Sequence[str], tokens: int
+    ) -> Sequence[Vector] | None:
+        model, attempts, ledger = self._model, self._calls.attempts, self._calls.attempts.ledger
+        quoted = quote(attempts.prices, model.name, Usage(input=tokens))
+        asked = HoldRequest(key, path, quoted.full, model=model.name, patient=False, priced=quoted.priced)
+        held = await ledger.hold(tenant, asked)
+        self._on_verdict(held.gate)
+        if (hold_id := held.hold_id) is None:
+            return None
+        request = EmbeddingRequest(model.name, texts, hold_id, model.api_base, model.dimensions, tokens)
+        started: list[Attempt] = []
+
+        async def on_send() -> SendPermit:
+            # The pace may take longer than the timeout: an attempt that had started by then would be charged.
+            await self._provider.keep_pace(request)
+            started.append(await attempts.start(tenant, model.name, hold_id, quoted.full))
+            return started[0].permit
+
         try:
             async with asyncio.timeout(model.timeout_s):
-                answer = await self._provider.embed(request)
-        except (ProviderError, TimeoutError) as failure:
-            await uncancelled(attempts.failed(attempt, failure))
+                answer = await self._provider.embed(request, on_send)
+        except (ProviderError, TimeoutError, NotStarted) as failure:
+            await uncancelled(
+                attempts.failed(started[0], failure) if started else ledger.release(tenant, hold_id=hold_id)
+            )
             return None
-        report = attempts.report(attempt, answer.usage or Usage(input=tokens))
-        await uncancelled(attempts.settle(attempt, report))
+        report = attempts.report(started[0], answer.usage or Usage(input=tokens))
+        await uncancelled(attempts.settle(started[0], report))
         return answer.vectors if _fit(answer, len(texts)) else None
 
 

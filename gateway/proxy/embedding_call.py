@@ -47,20 +47,21 @@ class EmbeddingCall:
         await self.held.admit(usage, usage)
 
     async def run(self) -> tuple[Embeddings, Charged]:
-        """Sends the request and charges it. Cancelling it charges its estimate, because the provider may have worked.
+        """Sends the request and charges it.
+
+        Cancelling it once its attempt has started charges its estimate, because the provider may have worked.
 
         Raises:
             ProviderError: the provider did not answer; what it may have cost is charged.
         """
-        asked, held = self._asked, self.held
+        asked, held, provider = self._asked, self.held, self._use.provider
+        request = EmbeddingRequest(
+            asked.model, asked.texts, held.hold_id, self._terms.api_base, asked.dimensions, self._tokens
+        )
         async with held.leased():
             try:
                 await held.outlast_delay()
-                permit = await held.start(0, _at_once)
-                request = EmbeddingRequest(
-                    asked.model, asked.texts, permit.request_id, self._terms.api_base, asked.dimensions, self._tokens
-                )
-                found = await self._use.provider.embed(request)
+                found = await provider.embed(request, lambda: held.start(0, lambda: provider.keep_pace(request)))
             except ProviderError as failure:
                 await uncancelled(held.failed(failure, None))
                 raise
@@ -68,7 +69,3 @@ class EmbeddingCall:
                 await uncancelled(held.give_up())
                 raise
             return found, await uncancelled(held.charge(found.usage or Usage(input=self._tokens, estimated=True)))
-
-
-async def _at_once() -> None:
-    """The request keeps its provider's pace itself, once its attempt has started."""

@@ -34,13 +34,15 @@ class ByteLimit:
             raise ProviderRejected("reply_too_large", cost=Cost.UNKNOWN)
 
 
-async def first_bytes(chunks: AsyncIterator[bytes], most: int) -> bytes:
-    """Reads the first `most` bytes of a body; the rest is not read."""
+async def first_bytes(chunks: AsyncIterator[bytes], most: int, within_s: float) -> bytes:
+    """Reads the first `most` bytes of a body, or those that arrive in time if it is slow or breaks off."""
     found = bytearray()
-    async for chunk in chunks:
-        found += chunk[: most - len(found)]
-        if len(found) >= most:
-            break
+    with suppress(TimeoutError, httpx.HTTPError):
+        async with asyncio.timeout(within_s):
+            async for chunk in chunks:
+                found += chunk[: most - len(found)]
+                if len(found) >= most:
+                    break
     return bytes(found)
 
 

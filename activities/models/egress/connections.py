@@ -11,15 +11,30 @@ _KEPT = 100
 """Most idle connections."""
 _IDLE_S = 3.0
 """Seconds after which an idle connection is closed. Common servers close theirs after 5."""
+_READABLE_S = 0.01
+"""Seconds for reading what has arrived while other tasks run; a new TLS connection with session tickets takes them."""
 
 
 def pooled_connections(verify: ssl.SSLContext, proxy: httpx.Proxy | None) -> httpx.AsyncHTTPTransport:
     """Returns a pool of connections, of which idle ones are used again for a short time."""
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=_KEPT, keepalive_expiry=_IDLE_S)
-    transport = httpx.AsyncHTTPTransport(verify=verify, proxy=proxy, limits=limits, retries=0)
+    transport = _Transport(verify=verify, proxy=proxy, limits=limits, retries=0)
     # httpx has no parameter for it.
     transport._pool._network_backend = _Network()
     return transport
+
+
+class _Transport(httpx.AsyncHTTPTransport):
+    """Closes what cancelled requests have left: the pool would keep such connections open, and unused, for good."""
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        used = {each.connection for each in self._pool._requests}
+        left = [each for each in self._pool.connections if not (each in used or each.is_idle() or each.is_closed())]
+        for connection in left:
+            self._pool._connections.remove(connection)
+        for connection in left:
+            await connection.aclose()
+        return await super().handle_async_request(request)
 
 
 class _Network(httpcore.AsyncNetworkBackend):
@@ -56,18 +71,31 @@ class _Stream(httpcore.AsyncNetworkStream):
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if self._answered or self._new:
-            self._require_open()
+            await self._require_open()
         self._answered = self._new = False
         await self._usual.write(buffer, timeout)
 
-    def _require_open(self) -> None:
-        """Raises if the server has closed the connection: between requests it has nothing else to send."""
-        if not self._usual.get_extra_info("is_readable"):
+    async def _require_open(self) -> None:
+        """Raises if the server has closed the connection."""
+        if not await self._is_closed():
             return
         if self._answered:
             raise httpcore.ConnectionNotAvailable  # the pool takes another connection
-        if self._usual.get_extra_info("ssl_object") is None:  # TLS sends session tickets before the first request
-            raise httpcore.ConnectError("closed before the first request")
+        raise httpcore.ConnectError("closed before the first request")
+
+    async def _is_closed(self) -> bool:
+        """Whether the server has closed the connection: between requests it has nothing else to send."""
+        readable = bool(self._usual.get_extra_info("is_readable"))
+        if self._usual.get_extra_info("ssl_object") is None:
+            return readable
+        # TLS sends session tickets too, and the last answer may have come together with the end of the connection.
+        try:
+            await self._usual.read(1, timeout=_READABLE_S if readable else 0)
+        except httpcore.ReadTimeout:
+            return False
+        except (httpcore.ReadError, ssl.SSLError):
+            pass
+        return True
 
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None

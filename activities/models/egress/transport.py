@@ -40,6 +40,8 @@ class Bounds:
     """Most bytes of a reply for each token that it may have; one MiB is added."""
     retry_after_ms: int = 600_000
     """Longest delay that is honoured of a provider's `Retry-After`."""
+    error_s: float = 5
+    """Seconds after which the rest of the body of an error is not read: its status says enough."""
 
     def reply_bytes(self, tokens: int) -> int:
         """Most bytes of a reply that may have so many tokens."""
@@ -109,6 +111,7 @@ class ProviderTransport(httpx.AsyncBaseTransport):
         self._timeout = timeout
         self._on_usage_refused = on_usage_refused
         self._permit: SendPermit | None = None
+        self._answer: httpx.Response | None = None
         self.sent = False
         """Whether the request may have reached the provider."""
         self.streamed = False
@@ -146,6 +149,7 @@ class ProviderTransport(httpx.AsyncBaseTransport):
             if self._permit is None:  # a failed connection counts as an attempt too
                 await self._on_send()
             raise
+        self._answer = response
         self.status = response.status_code
         self.provider_request_id = _request_id(response.headers)
         self.retry_after_ms = _retry_after_ms(response.headers, self._bounds.retry_after_ms)
@@ -190,7 +194,7 @@ class ProviderTransport(httpx.AsyncBaseTransport):
                 return httpx.Response(status, headers=headers, stream=_EventStream(self, response, chunks))
         try:
             if status >= 300:
-                body = await first_bytes(chunks, self._bounds.error_bytes)
+                body = await first_bytes(chunks, self._bounds.error_bytes, self._bounds.error_s)
             else:
                 body = await whole_body(chunks, ByteLimit(self._most_bytes))
         finally:
@@ -221,6 +225,11 @@ class ProviderTransport(httpx.AsyncBaseTransport):
         """Records why a streamed answer ended early."""
         return self._stopped(error)
 
+    async def close_answer(self) -> None:
+        """Closes the answer, so that the provider does not go on: LiteLLM cannot close the streams of all providers."""
+        if self._answer is not None:
+            await _close(self._answer)
+
 
 class _EventStream(httpx.AsyncByteStream):
     """A streamed answer."""
@@ -243,7 +252,8 @@ class _EventStream(httpx.AsyncByteStream):
 
 async def _close(response: httpx.Response) -> None:
     with suppress(httpx.HTTPError):
-        await response.aclose()
+        # If a cancellation stopped this halfway, httpcore would keep the connection open for good.
+        await asyncio.shield(response.aclose())
 
 
 def _provider_error(error: httpx.HTTPError, sent: bool) -> ProviderError:

@@ -3,12 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from purser.activities.calls.side_calls import SideCalls
 from purser.activities.models.embedder import EmbeddingModel, LiteLLMEmbedder
+from purser.activities.models.embedding_requests import EmbeddingRequest
 from purser.activities.models.provider import ModelProvider
+from purser.activities.pacing.limits import Pacing
+from purser.activities.pacing.pace import Pace
+from purser.activities.pacing.pacer import Pacer
+from purser.activities.postgres.calls.pacing import PacingStore
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.pricing.price_book import PriceBook
@@ -126,6 +132,18 @@ async def test_a_provider_that_fails_gives_no_vectors_and_leaves_no_hold(
     presumed = sum(count_text(text, "openai/hashing").tokens for text in TEXTS)
     assert await books.balance() == ({} if kind is FaultKind.RATE_LIMITED else {"spent": presumed})
     assert len(provider.served()) == 1
+
+
+async def test_a_request_that_would_wait_too_long_for_its_pace_is_not_sent_and_costs_nothing(
+    books: Books, provider: Provider
+) -> None:
+    pacing = Pacing({f"{urlsplit(provider.api_base).netloc}/hashing": Pace(rpm=8)}, CHEAP)
+    models = ModelProvider({}, pacer=Pacer(PacingStore(books.pool), pacing))
+    about = EmbeddingModel("openai/hashing", provider.api_base, timeout_s=0.5)
+    maker = LiteLLMEmbedder(about, models, books.ledger, CHEAP, unchanged)
+    await models.keep_pace(EmbeddingRequest("openai/hashing", TEXTS, "", provider.api_base))
+    assert await maker.embed(TENANT, PATH, TEXTS) is None
+    assert (await books.balance(), provider.served()) == ({}, ())
 
 
 async def test_a_cancelled_request_leaves_no_hold(books: Books, provider: Provider) -> None:

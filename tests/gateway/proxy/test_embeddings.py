@@ -2,11 +2,15 @@
 
 import asyncio
 from typing import Any
+from urllib.parse import urlsplit
 
 import openai
 import pytest
 
-from purser.compose.demo.provider import Fault, FaultKind
+from purser.activities.pacing.pace import Pace
+from purser.compose.demo.provider import Fault, FaultKind, Provider
+from purser.compose.settings import Settings
+from tests.gateway.conftest import on, running_gateway
 from tests.gateway.proxy.conftest import Proxy
 
 MODEL = "text-embedding-3-small"
@@ -56,6 +60,29 @@ async def test_a_request_that_is_refused_costs_nothing_and_one_that_is_left_cost
         while (found := await proxy.spent()) == (0, 0) or found[1]:
             await asyncio.sleep(0.05)
     assert found[0] > 0
+
+
+async def test_a_request_that_is_left_before_its_pace_allows_it_costs_nothing(
+    proxy_settings: Settings, provider: Provider, dsn: str, task_queue: str
+) -> None:
+    pacing = {f"{urlsplit(provider.api_base).netloc}/{MODEL}": Pace(rpm=8)}
+    with on(proxy_settings.model_copy(update={"provider_pacing": pacing}), dsn, task_queue) as settings:
+        async with running_gateway(settings) as gateway:
+            proxy = Proxy(gateway, provider)
+            await proxy.limited(limit_tokens=1_000)
+            client = await proxy.openai(purser_session="s1")
+            await client.embeddings.create(model=MODEL, input="a cat")
+            spent, _ = await proxy.spent()
+            calling = asyncio.create_task(client.embeddings.create(model=MODEL, input="a cat"))
+            async with asyncio.timeout(30):
+                while not (await proxy.spent())[1]:
+                    await asyncio.sleep(0.05)
+                # Time to connect and to get its slot.
+                await asyncio.sleep(0.5)
+                calling.cancel()
+                while (found := await proxy.spent())[1]:
+                    await asyncio.sleep(0.05)
+    assert (found, len(provider.served())) == ((spent, 0), 1)
 
 
 @pytest.mark.parametrize(

@@ -273,6 +273,31 @@ async def test_of_an_error_only_the_beginning_is_read() -> None:
     assert server.sent < SOCKETS
 
 
+@pytest.mark.parametrize(
+    ("status", "kind", "reason", "cost", "retry_after_ms"),
+    [
+        ("429 Too Many Requests", ProviderUnavailable, "rate_limited", Cost.NOTHING, 2_000),
+        ("400 Bad Request", ProviderRejected, "bad_request", Cost.NOTHING, None),
+        ("503 Service Unavailable", ProviderUnavailable, "server_error", Cost.UNKNOWN, 2_000),
+        ("307 Temporary Redirect", ProviderRejected, "redirected", Cost.NOTHING, None),
+    ],
+)
+@pytest.mark.parametrize("ends", [True, False], ids=["cut off", "without end"])
+async def test_an_error_is_known_by_its_status_even_if_its_body_does_not_arrive(
+    status: str, kind: type[ProviderError], reason: str, cost: Cost, retry_after_ms: int | None, ends: bool
+) -> None:
+    async def answer(server: RawServer, writer: asyncio.StreamWriter) -> None:
+        more = "retry-after: 2\r\ncontent-length: 999\r\n"
+        await replies(b'{"error": ', "application/json", status, more)(server, writer)
+        if not ends:
+            await asyncio.Event().wait()
+
+    _, failure, _ = await ask(answer, bounds=Bounds(error_s=0.2))
+    assert isinstance(failure, kind)
+    assert (failure.reason, failure.cost) == (reason, cost)
+    assert getattr(failure, "retry_after_ms", None) == retry_after_ms
+
+
 async def test_headers_without_end_are_not_read() -> None:
     async def answer(server: RawServer, writer: asyncio.StreamWriter) -> None:
         await server.send(writer, b"HTTP/1.1 200 OK\r\n")

@@ -141,7 +141,8 @@ class CallModel:
         if attempt is not None:
             _log.warning("request %s to a provider failed: %s", attempt.permit.request_id, failure.reason)
             await self._note(call, attempt, failure.reason)
-            if (usage := known_usage(failure, partial.usage)) is not None:
+            reported = await partial.charge_reported(call.prompt_tokens, call.model)
+            if (usage := known_usage(failure, reported)) is not None:
                 await uncancelled(self.settlements.reported(attempt, usage))
         if number >= self.settings.max_attempts:
             return await self.settlements.give_up(call, failure.reason)

@@ -61,9 +61,9 @@ class GrowingHold:
         """Tokens so far. Counts new text once its bytes, at least one a token, could come near to what is held."""
         new = partial.take_new()
         self._uncounted += new
-        self._longest = max(self._longest, len(new.encode()) // _BYTES_PER_TOKEN + 1)
+        self._longest = max(self._longest, _bytes(new) // _BYTES_PER_TOKEN + 1)
         known, near = self._calibration.tokens(self._counted), held - max(self._ahead, self._longest)
-        if self._uncounted and known + self._calibration.tokens(len(self._uncounted.encode())) > near:
+        if self._uncounted and known + self._calibration.tokens(_bytes(self._uncounted)) > near:
             self._counted += count_text(self._uncounted, self._call.model).tokens
             self._uncounted = ""
             known = self._calibration.tokens(self._counted)
@@ -88,3 +88,8 @@ class GrowingHold:
     def _amount(self, output: int) -> Amount:
         usage = Usage(input=self._call.prompt_tokens, output=output)
         return quote(self._prices, self._call.model, usage).full
+
+
+def _bytes(text: str) -> int:
+    # A piece may end within a surrogate pair.
+    return len(text.encode("utf-8", "surrogatepass"))

@@ -143,7 +143,8 @@ class Summarizer:
             raise
         except (ProviderError, TimeoutError) as failure:
             if not partial.complete:
-                await uncancelled(attempts.failed(attempt, failure, partial.usage))
+                reported = await partial.charge_reported(prompt_tokens, self.model)
+                await uncancelled(attempts.failed(attempt, failure, reported))
                 return NotWritten.TIMEOUT if isinstance(failure, TimeoutError) else NotWritten.NO_REPLY
         usage = await partial.charge_async(prompt_tokens, self.model)
         report = attempts.report(attempt, usage, partial.provider_request_id)

@@ -23,12 +23,14 @@ def failure_of(error: Exception, transport: ProviderTransport) -> ProviderError:
 
 
 def _answered(error: Exception, status: int, retry_after_ms: int | None) -> ProviderError:
+    if status < 400:
+        # It has begun to reply. LiteLLM would tell the type of an error within a stream by its text.
+        return ProviderUnavailable("unreadable_reply", cost=Cost.UNKNOWN, retry_after_ms=retry_after_ms)
     library = litellm_library().exceptions
     if status == 429 or isinstance(error, library.RateLimitError):
         return ProviderUnavailable("rate_limited", cost=Cost.NOTHING, retry_after_ms=retry_after_ms)
     if isinstance(error, library.ContextWindowExceededError):
         return ProviderRejected("context_window", cost=Cost.NOTHING)
-    if 400 <= status < 500 and status not in _AGAIN:
+    if status < 500 and status not in _AGAIN:
         return ProviderRejected(_REJECTIONS.get(status, "bad_request"), cost=Cost.NOTHING)
-    reason = "server_error" if status >= 400 else "unreadable_reply"
-    return ProviderUnavailable(reason, cost=Cost.UNKNOWN, retry_after_ms=retry_after_ms)
+    return ProviderUnavailable("server_error", cost=Cost.UNKNOWN, retry_after_ms=retry_after_ms)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from purser.activities.errors import Cost, ProviderRejected
@@ -36,14 +36,15 @@ class PartialReply:
     was_cut: bool = False
     """Whether Purser ended the reply."""
     usage: Usage | None = None
-    """Usage as the provider reported it; `None`: it reported none, or in an unknown format."""
+    """Usage as the provider last reported it; `None`: it reported none, or in an unknown format."""
     provider_request_id: str = ""
     """The provider's own id of the request; empty: unknown."""
     most_characters: int | None = None
     """Characters that no reply of the requested length exceeds; `None`: unbounded."""
     characters: int = 0
-    """Characters so far, including tool calls."""
+    """Characters so far, including tool calls and reasoning."""
     _new: list[str] = field(default_factory=list)
+    _thoughts: list[str] = field(default_factory=list)
     _texts: list[str] = field(default_factory=list)
     _calls: dict[int, _Call] = field(default_factory=dict)
 
@@ -52,12 +53,27 @@ class PartialReply:
         """Whether the reply is complete, even if the connection broke after it."""
         return self.finish_reason is not None and self.usage is not None
 
-    def add(self, text: str | None, calls: Iterable[Mapping[str, Any]], finish_reason: str | None) -> None:
-        """Adds one chunk; `calls` are tool call deltas in the format of the OpenAI API.
+    def add(
+        self,
+        text: str | None,
+        calls: Iterable[Mapping[str, Any]],
+        finish_reason: str | None,
+        thought: object = None,
+    ) -> None:
+        """Adds one chunk.
+
+        Args:
+            text: text of the reply.
+            calls: tool call deltas in the format of the OpenAI API.
+            finish_reason: why the provider ended the reply; `None`: it has not.
+            thought: reasoning, which is charged and is no part of the message. Only text can be counted.
 
         Raises:
             ProviderRejected: the reply is longer than the request allows.
         """
+        if thought and isinstance(thought, str):
+            self._thoughts.append(thought)
+            self._grow(thought)
         if text:
             self._texts.append(text)
             self._grow(text)
@@ -107,21 +123,33 @@ class PartialReply:
         return Message("assistant", text or (None if calls else ""), tool_calls=tuple(calls)).storable()
 
     def charge(self, prompt_tokens: int, model: str) -> Usage:
-        """Returns the reported usage, or an estimate of what was produced so far, marked as estimated.
+        """Returns the reported usage of a reply that the provider ended, otherwise an estimate, marked as such.
 
-        A report in the middle of a reply that was cut is not its usage: providers begin with a report of the prompt.
+        The estimate has the reported input, if any, and at least the output that has arrived: providers begin a reply
+        with a report of its prompt.
         """
-        if self.usage is not None and not self.was_cut:
-            return self.usage
-        produced = [*self._texts, *(part for call in self._calls.values() for part in (call.name, *call.arguments))]
-        output = count_text("".join(produced), model).tokens if produced else 0
-        return Usage(input=prompt_tokens, output=output, estimated=True)
+        if (reported := self._final_usage) is not None:
+            return reported
+        calls = (part for call in self._calls.values() for part in (call.name, *call.arguments))
+        produced = "".join((*self._thoughts, *self._texts, *calls))
+        usage = self.usage or Usage(input=prompt_tokens)
+        output = max(usage.output, count_text(produced, model).tokens if produced else 0)
+        return replace(usage, output=output, estimated=True)
 
     async def charge_async(self, prompt_tokens: int, model: str) -> Usage:
         """Returns what `charge` returns, but counts a long reply off the event loop."""
-        if (self.usage is None or self.was_cut) and self.characters > _LONG:
+        if self._final_usage is None and self.characters > _LONG:
             return await asyncio.to_thread(self.charge, prompt_tokens, model)
         return self.charge(prompt_tokens, model)
+
+    async def charge_reported(self, prompt_tokens: int, model: str) -> Usage | None:
+        """Returns what `charge_async` returns; `None` if the provider has reported no usage."""
+        return None if self.usage is None else await self.charge_async(prompt_tokens, model)
+
+    @property
+    def _final_usage(self) -> Usage | None:
+        """The reported usage, if it is that of the whole reply."""
+        return self.usage if self.complete and not self.was_cut else None
 
     def _grow(self, part: str) -> None:
         self._new.append(part)

@@ -168,15 +168,20 @@ class ModelProvider:
         finally:
             self._metrics.used(requested, partial.usage)
 
-    async def embed(self, request: EmbeddingRequest) -> Embeddings:
+    async def embed(self, request: EmbeddingRequest, on_send: OnSend | None = None) -> Embeddings:
         """Returns the vectors of some texts.
+
+        Args:
+            request: the request.
+            on_send: as in `complete`.
 
         Raises:
             ProviderUnavailable: a retry may succeed.
             ProviderRejected: a retry will not succeed.
         """
+        on_send = on_send or self._permit(request, 0)
         route, requested = await self._routed("embedding", request)
-        answer = await self._counted(requested, request, lambda: self._embed(request, route))
+        answer = await self._counted(requested, request, lambda: self._embed(request, on_send, route))
         self._metrics.used(requested, answer.usage)
         return answer
 
@@ -228,6 +233,7 @@ class ModelProvider:
         finally:
             partial.sent, partial.streamed = transport.sent, transport.streamed
             partial.provider_request_id = transport.provider_request_id
+            await transport.close_answer()
 
     async def _read(
         self, request: ModelRequest, partial: PartialReply, follow: _Follow, route: Route, transport: ProviderTransport
@@ -247,7 +253,8 @@ class ModelProvider:
             async with aclosing(choices):
                 async for choice in choices:
                     delta, ended = choice["delta"], choice.get("finish_reason")
-                    partial.add(delta.get("content"), delta.get("tool_calls") or (), ended)
+                    thought = delta.get("reasoning_content") or delta.get("reasoning")
+                    partial.add(delta.get("content"), delta.get("tool_calls") or (), ended, thought)
                     if ended or any(delta.values()):
                         await follow.on_chunk(choice)
                     if partial.finish_reason is None and not await follow.covers(partial):
@@ -259,8 +266,7 @@ class ModelProvider:
         if partial.finish_reason is None:
             raise ProviderUnavailable("incomplete_reply", cost=Cost.UNKNOWN)
 
-    async def _embed(self, request: EmbeddingRequest, route: Route) -> Embeddings:
-        on_send = self._permit(request, 0)
+    async def _embed(self, request: EmbeddingRequest, on_send: OnSend, route: Route) -> Embeddings:
         most_bytes = _BYTES_PER_VECTOR * (len(request.texts) + 1)
         transport = self._provider_transport(route, on_send, cap=0, most_bytes=most_bytes, streams=False)
         return await self._classified(transport, lambda: self._vectors(request, route, transport))

@@ -15,7 +15,7 @@ from purser.activities.errors import ProviderError
 from purser.activities.models.embedding_requests import Embeddings
 from purser.activities.models.partial_replies import PartialReply
 from purser.budget.climbs import step_text
-from purser.budget.errors import LedgerUnavailable
+from purser.budget.errors import HoldClosed, LedgerUnavailable
 from purser.budget.gate import room
 from purser.gateway.http.problems import problem_of
 from purser.gateway.proxy.chat_call import ChatCall, OnChoice
@@ -66,7 +66,7 @@ class Call(Protocol):
     """What its answer says beside its hold."""
 
     async def admit(self) -> None:
-        """Holds the most that it may use."""
+        """Holds the most that it may use; again if its hold has closed."""
 
 
 class ProxyAnswer(Response, ABC):
@@ -105,7 +105,13 @@ class ProxyAnswer(Response, ABC):
     async def _answer(self, send: Send) -> None:
         try:
             await self._call.admit()
-            await self._reply(send)
+            try:
+                await self._reply(send)
+            except HoldClosed:
+                if not self._call.held.was_overtaken:
+                    raise
+                await self._call.admit()
+                await self._reply(send)
         except Exception as error:
             await self._fail(error, send)
 
@@ -129,8 +135,9 @@ class ProxyAnswer(Response, ABC):
         """Ends a stream that has begun; nothing follows an answer that was sent whole."""
 
     async def _json(self, send: Send, status: int, body: Mapping[str, Any], headers: Mapping[str, str]) -> None:
+        # ASCII: halves of surrogate pairs, which models do send, have no other form.
+        content = json.dumps(body).encode()
         self._begun = True
-        content = json.dumps(body, ensure_ascii=False).encode()
         length = (b"content-length", str(len(content)).encode())
         about = [(b"content-type", b"application/json"), length, *_raw(headers)]
         await send({"type": "http.response.start", "status": status, "headers": about})
@@ -174,8 +181,9 @@ class ChatAnswer(ProxyAnswer):
             await send({"type": "http.response.start", "status": 200, "headers": headers})
 
     async def _break_off(self, send: Send, denial: Denial) -> None:
-        await _send(send, self._dialect.error_event(denial))
-        await _end(send)
+        if self._dialect.streams:
+            await _send(send, self._dialect.error_event(denial))
+            await _end(send)
 
 
 class EmbeddingsAnswer(ProxyAnswer):
@@ -230,16 +238,16 @@ async def _gone(receive: Receive) -> None:
         pass
 
 
-async def _send(send: Send, body: bytes) -> None:
+async def _send(send: Send, body: bytes, *, more: bool = True) -> None:
     try:
         async with asyncio.timeout(SEND_TIMEOUT_S):
-            await send({"type": "http.response.body", "body": body, "more_body": True})
+            await send({"type": "http.response.body", "body": body, "more_body": more})
     except TimeoutError:
         raise asyncio.CancelledError("the client does not read") from None
 
 
 async def _end(send: Send) -> None:
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
+    await _send(send, b"", more=False)
 
 
 def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:

@@ -251,5 +251,5 @@ def _arguments(text: str) -> Any:
 
 
 def _event(name: str, fields: Mapping[str, Any]) -> bytes:
-    data = json.dumps({"type": name, **fields}, ensure_ascii=False)
+    data = json.dumps({"type": name, **fields})
     return f"event: {name}\ndata: {data}\n\n".encode()

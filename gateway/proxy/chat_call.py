@@ -47,7 +47,9 @@ class ChatCall:
         self._use = use
         self._tenant = caller.tenant
         self._terms = terms
+        self._given = asked
         self._asked = asked
+        """What is sent: the window and the model may be smaller than given."""
         self._counted = 0
         self._prompt_tokens = 0
         self.cap = 0
@@ -63,7 +65,8 @@ class ChatCall:
         Raises:
             InvalidMessage, InvalidRequest, WindowTooSmall: it cannot be counted, or its window cannot be built.
         """
-        asked, climb = self._asked, NO_STEPS
+        asked, climb = self._given, NO_STEPS
+        self._asked, self._counted = asked, 0
         declared = self._fitting(asked.model, asked.cap or self._use.proxy_output_tokens)
         if self._terms.window is not None:
             await self._windowed(asked, self._terms.window, declared)
@@ -83,7 +86,7 @@ class ChatCall:
     async def _hold(self, full: Usage, climb: Climb) -> None:
         least = Usage(input=self._prompt_tokens, output=min(full.output, self._terms.least_output or full.output))
         try:
-            answer = await self.held.admit(full, least, climb, climb.model)
+            answer = await self.held.admit(full, least, climb, climb.model or self._given.model)
         except NotAdmitted:
             self._count_steps()
             raise
@@ -149,7 +152,7 @@ class ChatCall:
                 raise
             except ProviderError as failure:
                 if not partial.complete or not held.started:
-                    await uncancelled(held.failed(failure, partial.usage))
+                    await uncancelled(self._failed(partial, failure))
                     raise
             except (BudgetError, NotAdmitted):
                 await uncancelled(held.give_up())
@@ -172,6 +175,11 @@ class ChatCall:
                     self._tenant, self._asked.model, self._counted, usage.prompt
                 )
         return charged
+
+    async def _failed(self, partial: PartialReply, failure: ProviderError) -> None:
+        """Charges what a failed request has cost."""
+        reported = await partial.charge_reported(self._prompt_tokens, self._asked.model)
+        await self.held.failed(failure, reported)
 
     async def _cut_off(self, partial: PartialReply) -> None:
         """Charges what a cancelled request has produced."""

@@ -79,6 +79,11 @@ class HeldCall:
         """Whether its attempt has started, so that the provider may have charged something."""
         return self._attempt is not None
 
+    @property
+    def was_overtaken(self) -> bool:
+        """Whether an earlier call of the same key can have ended the hold before anything was sent."""
+        return self.held.repeated and not self.started
+
     async def admit(self, full: Usage, least: Usage, climb: Climb | None = None, model: str = "") -> HoldAnswer:
         """Holds the most that the call may use, and waits as its terms say.
 
@@ -93,6 +98,7 @@ class HeldCall:
             NotAdmitted: the gate does not admit it, or not soon enough.
             UnknownPrice, MoneyNeeded, KeyReused, HoldClosed, LedgerUnavailable
         """
+        self.answer = None
         self._model = model or self._model
         quoted = quote(self._use.prices, self._model, full, least)
         request = replace(await self._request(quoted), instead_of=self._first)

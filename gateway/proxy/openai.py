@@ -163,7 +163,7 @@ class ChatDialect:
 
     def _event(self, fields: Mapping[str, Any]) -> bytes:
         chunk = self._about | {"object": "chat.completion.chunk", **fields}
-        return b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n"
+        return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:

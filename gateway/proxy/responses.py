@@ -100,7 +100,7 @@ class ResponsesDialect:
         name, fields = event
         data = {"type": name, "sequence_number": self._sent, **fields}
         self._sent += 1
-        return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
+        return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 
 class _Items:

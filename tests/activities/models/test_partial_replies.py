@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from purser.activities.errors import ProviderRejected
 from purser.activities.models import partial_replies
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.tools import arguments_of
@@ -48,6 +49,37 @@ def test_a_report_in_the_middle_of_a_reply_that_is_cut_is_not_its_usage() -> Non
     assert usage.output >= 40
 
 
+def test_a_report_before_the_end_states_the_input_and_the_least_output() -> None:
+    partial = PartialReply(sent=True)
+    partial.report({"prompt_tokens": 100, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 90}})
+    partial.add("word " * 40, (), None)
+    arrived = count_text("word " * 40, "gpt-4o").tokens
+    assert partial.charge(99, "gpt-4o") == Usage(input=10, cache_read=90, output=arrived, estimated=True)
+    partial.report({"prompt_tokens": 100, "completion_tokens": arrived + 1})
+    assert partial.charge(99, "gpt-4o") == Usage(input=100, output=arrived + 1, estimated=True)
+    partial.add(None, (), "stop")
+    assert partial.charge(99, "gpt-4o") == Usage(input=100, output=arrived + 1)
+
+
+async def test_a_reply_that_breaks_off_is_charged_only_if_the_provider_has_reported_usage() -> None:
+    partial = PartialReply(sent=True)
+    partial.add("word " * 40, (), None)
+    assert await partial.charge_reported(99, "gpt-4o") is None
+    partial.report({"prompt_tokens": 10, "completion_tokens": 1})
+    assert await partial.charge_reported(99, "gpt-4o") == partial.charge(99, "gpt-4o")
+
+
+def test_reasoning_counts_as_produced_and_is_no_part_of_the_message() -> None:
+    partial = PartialReply(sent=True, most_characters=250)
+    partial.add(None, (), None, "thought " * 30)
+    partial.add("Yes.", (), None, {"own": "format"})
+    assert (partial.take_new(), partial.characters) == ("thought " * 30 + "Yes.", 244)
+    assert partial.message().content == "Yes."
+    assert partial.charge(99, "gpt-4o").output == count_text("thought " * 30 + "Yes.", "gpt-4o").tokens
+    with pytest.raises(ProviderRejected, match="reply_too_large"):
+        partial.add(None, (), None, "thought ")
+
+
 def test_what_was_produced_is_taken_once() -> None:
     partial = PartialReply()
     partial.add("one ", [delta(0, "{", "c", "add")], None)
@@ -84,6 +116,7 @@ def test_text_that_postgres_cannot_store_is_replaced_in_texts_and_calls() -> Non
 def test_the_providers_report_is_charged() -> None:
     partial = PartialReply(sent=True)
     partial.report({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15})
+    partial.add("Done.", (), "stop")
     assert partial.charge(99, "gpt-4o") == Usage(input=10, output=5)
 
 

@@ -105,3 +105,30 @@ class Proxy:
 @pytest.fixture
 def proxy(gateway: RunningGateway, provider: Provider) -> Proxy:
     return Proxy(gateway, provider)
+
+
+@dataclass
+class RawProvider:
+    """A provider that answers each request with the bytes that a test gives it."""
+
+    api_base: str
+    body: bytes = b""
+    ends: bool = True
+    """Whether the connection is closed after them; if not, it stays open until the client leaves."""
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answers one request."""
+        head = await reader.readuntil(b"\r\n\r\n")
+        [length] = [int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+        await reader.readexactly(length)
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n" + self.body)
+        if not self.ends:
+            await reader.read()
+        writer.close()
+
+
+@pytest.fixture
+async def raw_provider(provider_port: int) -> AsyncIterator[RawProvider]:
+    made = RawProvider(f"http://{LOOPBACK}:{provider_port}/v1")
+    async with await asyncio.start_server(made.serve, LOOPBACK, provider_port):
+        yield made

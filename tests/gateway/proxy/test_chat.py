@@ -247,6 +247,28 @@ async def test_the_same_idempotency_key_holds_once_while_its_call_is_open(proxy:
     assert reused.value.code == "idempotency_mismatch"
 
 
+@pytest.mark.parametrize("ladder", [[], [{"ratio": 0.5, "model": ["gpt-4o-mini"], "output": 300}]])
+async def test_a_repeated_key_whose_first_call_ends_before_it_is_sent_is_a_call_of_its_own(
+    proxy: Proxy, ladder: list[dict[str, Any]]
+) -> None:
+    await proxy.limited(limit_tokens=1_000, ladder=ladder, backpressure=[{"ratio": 0.01, "delay_ms": 1_500}])
+    proxy.provider.control.hold()
+    client = (await proxy.openai(purser_session="s1", idempotency_key="order-1")).with_options(max_retries=0)
+
+    async def ask() -> Any:
+        return await client.chat.completions.with_raw_response.create(model="gpt-4o", messages=HELLO, max_tokens=900)
+
+    first = asyncio.create_task(ask())
+    await proxy.provider.control.wait_held()
+    again = asyncio.create_task(ask())
+    await asyncio.sleep(0.3)  # it has joined the hold, and waits for its delay
+    proxy.provider.control.continue_held()
+    replies = [await first, await again]
+    assert len({reply.headers["purser-hold-id"] for reply in replies}) == 2
+    assert len({(reply.headers.get("purser-ladder"), reply.headers["purser-max-tokens"]) for reply in replies}) == 1
+    assert await proxy.spent() == (sum(reply.parse().usage.total_tokens for reply in replies), 0)
+
+
 async def test_a_request_that_names_no_scope_pays_by_the_path_of_its_key(proxy: Proxy) -> None:
     admin = await proxy.limited(limit_tokens=50_000, mode="hard")
     client = await proxy.openai()

@@ -52,7 +52,8 @@ with ordered as materialized (
                else 0 end) over w as nano,
            sum(case e.kind when 'closing' then c.rolled_tokens when 'rolled_off' then -e.d_spent_tokens else 0 end) over w as rolled_tokens,
            sum(case e.kind when 'closing' then c.rolled_nano when 'rolled_off' then -e.d_spent_nano else 0 end) over w as rolled_nano,
-           e.kind = 'rolled_off' as rolls, coalesce(c.seq, 0) as closed
+           e.kind = 'rolled_off' as rolls, coalesce(c.seq, 0) as closed,
+           max(e.at) filter (where e.kind = 'rolled_off') over w as rolled_at
     from counted_moves e
     left join closings c on c.tenant = e.tenant and c.scope_id = e.scope_id and c.window_start = e.window_start
     where rolling_length(e.window_start) is not null
@@ -62,10 +63,12 @@ with ordered as materialized (
     from moves e where rolling_length(e.window_start) is not null and e.kind in ('late', 'correction')
 ), fronts as (
     select m.*, coalesce(max(m.seq) filter (where m.mark = 0) over w, 0) as front
-    from (select o.*, 0 as mark, o.at as posted from ordered o
+    from (select o.tenant, o.scope_id, o.window_start, o.seq, o.at, o.tokens, o.nano, o.rolled_tokens, o.rolled_nano, o.closed, 0 as mark
+          from ordered o
           union all
-          select o.tenant, o.scope_id, o.window_start, o.seq, o.at - rolling_length(o.window_start), o.tokens, o.nano, o.rolled_tokens, o.rolled_nano,
-                 true, o.closed, 1, o.at
+          -- An ask rolls off by its own time, which may be before that of an entry that came between.
+          select o.tenant, o.scope_id, o.window_start, o.seq, o.rolled_at - rolling_length(o.window_start), o.tokens, o.nano,
+                 o.rolled_tokens, o.rolled_nano, o.closed, 1
           from ordered o where o.rolls) m
     window w as (partition by m.tenant, m.scope_id, m.window_start order by m.at, m.mark)
 ), claims as (

@@ -39,11 +39,15 @@ select * from ledger_extend($1, $2, $3, $4, $5, $6, $7);
 -- name: expire
 select ledger_expire($1, $2, $3);
 -- name: end_scopes
+-- Locks in the order in which calls do.
 update scopes set ended_at = coalesce($3, clock_timestamp())
-where tenant = $1 and (kind, id) in (
-    select kind_of(n), id_of(n) from unnest($2::text[]) n
-    union all
-    select f.kind, f.id from unnest($2::text[]) n
-    join scopes f on f.tenant = $1 and f.kind = kind_of(n) and split_part(f.id, '@', 1) = id_of(n) and strpos(f.id, '@') > 0);
+where tenant = $1 and scope_id = any (array(
+    select s.scope_id from scopes s
+    where s.tenant = $1 and (s.kind, s.id) in (
+        select kind_of(n), id_of(n) from unnest($2::text[]) n
+        union all
+        select f.kind, f.id from unnest($2::text[]) n
+        join scopes f on f.tenant = $1 and f.kind = kind_of(n) and split_part(f.id, '@', 1) = id_of(n) and strpos(f.id, '@') > 0)
+    order by s.scope_id for update));
 -- name: end_grants
 select ledger_sweep_grants($1, $2);

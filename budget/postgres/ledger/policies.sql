@@ -56,6 +56,14 @@ cross join lateral merged_templates($1, x.kind, x.id) m
 order by x.ord;
 -- name: lock_templates
 select pg_advisory_xact_lock(template_lock($1));
+-- name: lock_balances
+-- Locks the balances of scopes that are named ($2) or that a pattern ($3) matches, in the order in which calls do.
+select from balances b
+where b.tenant = $1 and b.scope_id = any (array(
+    select s.scope_id from scopes s
+    where s.tenant = $1 and ((s.kind, s.id) in (select kind_of(n), id_of(n) from unnest($2::text[]) n)
+                             or exists (select from unnest($3::text[]) p where template_matches(p, s.kind, s.id)))))
+order by b.scope_id, b.window_start for update;
 -- name: set_template
 select ledger_set_template($1, $2, $3, $4, $5, $6);
 -- name: every_policy

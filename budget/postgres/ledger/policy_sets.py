@@ -52,7 +52,13 @@ class PolicySets:
             async with connected(self._pool, None) as own, own.transaction():
                 await own.execute(_SQL["lock_templates"], tenant)
                 found[:] = differences(await _stored(own, tenant), wanted, prune=prune)
-                for change in () if dry_run else found:
+                if dry_run:
+                    return
+                names = [change.name for change in found]
+                patterns = [name for name in names if is_pattern(name)]
+                scopes = [name for name in names if not is_pattern(name)]
+                await own.execute(_SQL["lock_balances"], tenant, scopes, patterns)
+                for change in found:
                     if is_pattern(change.name):
                         await self._set_template(own, tenant, change, by)
                     else:

@@ -125,7 +125,7 @@ class Balances:
         balance.roll_off(at)
         start = None if isinstance(key[1], timedelta) else key[1]
         budget = BudgetView(
-            key[0], policy, {}, start, None, balance.spent + own, balance.held - own, balance.granted, NOTHING
+            key[0], policy, {}, start, None, balance.spent + own, balance.held - own, self._granted(key), NOTHING
         )
         return as_view(budget)
 
@@ -169,11 +169,22 @@ class Balances:
         used = NOTHING
         if last == before:
             used = balance.spent + balance.held - (balance.rolled_over or NOTHING)
-        today, own = _limits(policy), balance.limits
+        today, own = _limits(policy), self._own_limits(scope, balance, policy)
         return Amount(
             _carried(today[0], own[0], used.tokens, policy.rollover),
             _carried(today[1], own[1], used.nano_usd, policy.rollover),
         )
+
+    def _own_limits(self, scope: Scope, balance: _Balance, policy: Policy) -> tuple[int | None, int | None]:
+        """The limits of a window, or today's where they are not known."""
+        is_unused = (balance.limits, balance.spent, balance.held) == ((None, None), NOTHING, NOTHING)
+        return _limits(policy) if is_unused or self._proposed.is_requested(scope) else balance.limits
+
+    def _granted(self, key: Key) -> Amount:
+        """What a window was granted, without what has rolled over into the next one."""
+        granted, end = self._balances[key].granted, self.end(key)
+        following = None if end is None else self._balances.get((key[0], end))
+        return granted if following is None else granted - (following.rolled_over or NOTHING)
 
 
 def _limits(policy: Policy) -> tuple[int | None, int | None]:

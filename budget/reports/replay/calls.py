@@ -74,6 +74,10 @@ class Proposed:
         """The periods of all further limits that policies and templates name, ordered."""
         return sorted({name.partition("@")[2] for name in self.policies} - {""})
 
+    def is_requested(self, scope: Scope) -> bool:
+        """Whether a task requested something for a scope."""
+        return any(requested == scope for requested, _ in self.requests)
+
     def policy(self, scope: Scope, task: str) -> Policy:
         """The policy that the gate applies to calls of a task on a scope."""
         key = (scope, task if (scope, task) in self.requests else "")

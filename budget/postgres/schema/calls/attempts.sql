@@ -70,7 +70,7 @@ begin
     end if;
     insert into attempts (tenant, hold_id, attempt, state, most_tokens, most_nano, started_at)
     values (p_tenant, p_hold, v_attempt, 'started', p_most_tokens, p_most_nano, v_now);
-    update holds x set attempts = v_attempt, expires_at = v_now + x.lease where x.tenant = p_tenant and x.hold_id = p_hold
+    update holds x set attempts = v_attempt, expires_at = greatest(x.expires_at, v_now + x.lease) where x.tenant = p_tenant and x.hold_id = p_hold
     returning x.tokens, x.nano, x.expires_at into h.tokens, h.nano, h.expires_at;
     return query select 'started', v_attempt, 'held', h.tokens, h.nano, h.expires_at, null::jsonb;
 end $$;

@@ -46,6 +46,7 @@ language sql stable as $$
     select f.pos, f.scope_id, f.start,
            (f.policy ->> 'frozen')::boolean or ledger_due(b, p_now) is true
            or (l.bounded and (l.tokens + b.granted_tokens = 0) is true)
+           or (l.bounded and calendar_start(f.start) is not null and ledger_rolled_on(p_tenant, f.scope_id, f.start))
            or (l.bounded and exists (select 1 from waiters w where w.tenant = p_tenant and w.scope_id = f.scope_id
                                      and w.last_asked > p_now - p_lapse and w.asks >= 2)),
            (f.policy ->> 'frozen')::boolean,
@@ -250,7 +251,10 @@ begin
             from asks a
         ), running as (
             select h.*, sum(case when h.hopeless then 0 else h.tokens end) over w as sum_tokens,
-                   sum(case when h.hopeless then 0 else h.nano end) over w as sum_nano
+                   sum(case when h.hopeless then 0 else h.nano end) over w as sum_nano,
+                   -- What those in front have to fit counts too: their task may have a lower limit.
+                   min(case when h.hopeless then null else h.room_tokens end) over w as tight_tokens,
+                   min(case when h.hopeless then null else h.room_nano end) over w as tight_nano
             from hopes h window w as (partition by h.scope_id, h.window_start order by h.ord)
         )
         select array_agg(x.ord order by x.ord) filter (where x.plain), coalesce(array_agg(x.ord) filter (where x.short), '{}'),
@@ -260,7 +264,7 @@ begin
                      bool_and(r.hold_id is not null and not r.shut and not (r.price is null and r.needs_price))
                          and bool_or(r.least > r.later_tokens or (r.least_nano > 0 and r.least_nano > r.later_nano)) as short,
                      bool_and(r.hold_id is not null and not r.hopeless and not r.shut and not (r.price is null and r.needs_price)
-                              and (r.sum_tokens > r.room_tokens) is not true and (r.nano > 0 and r.sum_nano > r.room_nano) is not true) as plain
+                              and (r.sum_tokens > r.tight_tokens) is not true and (r.sum_nano > 0 and r.sum_nano > r.tight_nano) is not true) as plain
               from running r group by r.ord, r.grp) x;
         -- Nothing of an ask that needs a price is written, not even the names of its scopes.
         if (v_plain is null and v_short = '{}') or v_undone then

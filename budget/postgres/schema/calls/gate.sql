@@ -17,21 +17,21 @@ returns table (ord bigint, scope text, scope_id bigint, window_start timestamptz
                later_tokens bigint, later_nano bigint, calm_tokens numeric, calm_nano numeric, starts timestamptz, due boolean, shown jsonb)
 language sql stable as $$
     select p.ord, p.scope, p.scope_id, b.window_start, p.limit_tokens, p.limit_nano, p.mode,
-           p.frozen or (q.bounded and (p.limit_tokens + b.granted_tokens = 0) is true),
+           p.frozen or (q.bounded and (p.limit_tokens + g.tokens = 0) is true),
            q.queued, q.bounded, p.limit_nano is not null and p.shadow = '{}',
-           ledger_room(p.limit_tokens + b.granted_tokens - b.spent_tokens - b.held_tokens, r.tokens, p_last_of[p.ord]),
+           ledger_room(p.limit_tokens + g.tokens - b.spent_tokens - b.held_tokens, r.tokens, p_last_of[p.ord]),
            case when p.limit_nano is not null then greatest(0,
-               ledger_room(p.limit_nano + b.granted_nano - b.spent_nano - b.held_nano, r.nano, p_last_of[p.ord])) end,
-           ledger_room(p.limit_tokens + b.granted_tokens - b.spent_tokens, r.tokens, p_last_of[p.ord]),
+               ledger_room(p.limit_nano + g.nano - b.spent_nano - b.held_nano, r.nano, p_last_of[p.ord])) end,
+           ledger_room(p.limit_tokens + g.tokens - b.spent_tokens, r.tokens, p_last_of[p.ord]),
            case when p.limit_nano is not null then greatest(0,
-               ledger_room(p.limit_nano + b.granted_nano - b.spent_nano, r.nano, p_last_of[p.ord])) end,
-           p.warn_at[1] * (p.shared_tokens + b.granted_tokens) - b.spent_tokens - b.held_tokens,
-           p.warn_at[1] * (p.shared_nano + b.granted_nano) - b.spent_nano - b.held_nano,
+               ledger_room(p.limit_nano + g.nano - b.spent_nano, r.nano, p_last_of[p.ord])) end,
+           p.warn_at[1] * (p.shared_tokens + g.tokens) - b.spent_tokens - b.held_tokens,
+           p.warn_at[1] * (p.shared_nano + g.nano) - b.spent_nano - b.held_nano,
            ledger_window_start(p.win, p.zone, p_now), ledger_due(b, p_now),
            jsonb_build_object(
                'scope', p.scope, 'mode', p.mode, 'limit', jsonb_build_array(p.limit_tokens, p.limit_nano),
                'spent', jsonb_build_array(b.spent_tokens, b.spent_nano), 'held', jsonb_build_array(b.held_tokens, b.held_nano),
-               'granted', jsonb_build_array(b.granted_tokens, b.granted_nano),
+               'granted', jsonb_build_array(g.tokens, g.nano),
                'window_start', calendar_start(b.window_start), 'frozen', p.frozen, 'queued', q.queued,
                'warn_at', p.warn_at, 'backpressure', p.backpressure)
            || ledger_shared(p.limit_tokens, p.limit_nano, p.mode, p.shared_tokens, p.shared_nano, p.shared_mode) || p.shadow || p.ladder
@@ -43,6 +43,14 @@ language sql stable as $$
     -- By its key, whatever the planner assumes: see `ledger_policies`.
     cross join lateral (select * from balances t
                         where t.tenant = p_tenant and t.scope_id = p.scope_id and t.window_start = p_windows[p.ord] offset 0) b
+    -- What has rolled over into the next window is no room of this one any more.
+    left join lateral (
+        select n.tokens, n.nano from grants n
+        where calendar_start(b.window_start) is not null and n.tenant = p_tenant and n.scope_id = p.scope_id
+          and n.window_start > b.window_start and n.ended_at is null and n.rolled_over
+          and n.window_start = ledger_window_end(p.win, p.zone, b.window_start) offset 0) o on true
+    cross join lateral (select b.granted_tokens - coalesce(o.tokens, 0) as tokens,
+                               b.granted_nano - coalesce(o.nano, 0) as nano offset 0) g
     cross join lateral (select p.mode <> 'soft' and (p.limit_tokens is not null or p.limit_nano is not null) as bounded) l
     cross join lateral (select l.bounded, l.bounded and p_patient and exists (
         select 1 from waiters w

@@ -53,9 +53,10 @@ begin
         perform ledger_post(p_tenant, 'late', h.scope_ids, h.window_starts, v_now, p_hold => p_hold, p_attempt => p_attempt,
                             p_spent => row(p_tokens - a.tokens, p_nano - a.nano)::amount,
                             p_overrun => row(v_over - a.overrun_tokens, v_over_nano - a.overrun_nano)::amount);
-        -- The charge that it replaces may have fallen out of a rolling window: then the next ask takes this out, too.
-        update balances b set rolls_at = v_now from unnest(h.scope_ids, h.window_starts) x (s, w)
-        where b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w and b.rolls_at > v_now;
+        -- The charge that it replaces may have fallen out of a rolling window: then the next ask takes this out, too, even one
+        -- whose time is before that of this report.
+        update balances b set rolls_at = '-infinity' from unnest(h.scope_ids, h.window_starts) x (s, w)
+        where b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w and b.rolls_at is not null;
     else
         v_over := greatest(0, p_tokens - h.tokens);
         v_over_nano := greatest(0, p_nano - h.nano);

@@ -3,6 +3,8 @@
 -- What rolls over into the calendar window that begins at p_start: what is left in the one before of the limit (the lower
 -- of its own and today's) and of what had rolled over into it; other grants do not. A window without a balance was not
 -- used: then the whole limit is left. Nothing rolls over into the first window of a scope, nor from one of another kind.
+-- Only today's limit counts where the window's own is not known: nothing was admitted in it, or what was admitted last may
+-- have had the limit of a task.
 create function ledger_left_over(p_tenant text, p_scope bigint, p_window text, p_zone text, p_start timestamptz,
                                  p_tokens bigint, p_nano bigint, p_share numeric)
 returns table (tokens bigint, nano bigint) language sql stable as $$
@@ -20,11 +22,22 @@ returns table (tokens bigint, nano bigint) language sql stable as $$
         where g.tenant = p_tenant and g.scope_id = p_scope and g.window_start = b.window_start and g.rolled_over) carried
     cross join lateral (select case when b.window_start = before.start then 1 else 0 end as used) u
     cross join lateral (
-        select case when b.limit_tokens is not null and p_tokens is not null
-                    then least(p_tokens, b.limit_tokens) + u.used * (carried.tokens - b.spent_tokens - b.held_tokens) end as tokens,
-               case when b.limit_nano is not null and p_nano is not null
-                    then least(p_nano, b.limit_nano) + u.used * (carried.nano - b.spent_nano - b.held_nano) end as nano) l
+        select exists (select from policies r where r.tenant = p_tenant and r.scope_id = p_scope and r.task <> '')
+               or (b.limit_tokens is null and b.limit_nano is null
+                   and (b.spent_tokens, b.held_tokens, b.spent_nano, b.held_nano) = (0, 0, 0, 0)) as unknown offset 0) w
+    cross join lateral (
+        select case when w.unknown then p_tokens when b.limit_tokens is not null then least(p_tokens, b.limit_tokens) end as tokens,
+               case when w.unknown then p_nano when b.limit_nano is not null then least(p_nano, b.limit_nano) end as nano) o
+    cross join lateral (
+        select case when p_tokens is not null then o.tokens + u.used * (carried.tokens - b.spent_tokens - b.held_tokens) end as tokens,
+               case when p_nano is not null then o.nano + u.used * (carried.nano - b.spent_nano - b.held_nano) end as nano) l
     where b.window_start <= before.start and calendar_start(b.window_start) is not null
+$$;
+
+-- Whether something of a calendar window has rolled over into a later one.
+create function ledger_rolled_on(p_tenant text, p_scope bigint, p_start timestamptz) returns boolean language sql stable as $$
+    select exists (select from grants g where g.tenant = p_tenant and g.scope_id = p_scope and g.window_start > p_start
+                                          and g.ended_at is null and g.rolled_over)
 $$;
 
 -- Grants what rolls over to locked balances of calendar windows, once for each, at its first ask.
@@ -38,6 +51,12 @@ begin
              where b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w and b.rolled_over_at is null
                and calendar_start(b.window_start) is not null
              returning b.scope_id, b.window_start loop
+        -- An ask that began before the window did may not have ended yet: what it holds does not roll over. Balances are
+        -- locked by window, too, so this can meet such an ask in the other order: then Postgres ends one, which is tried again.
+        perform from ledger_policies(p_tenant, array[r.scope_id], '', p_defaults) p, balances b
+        where p.rollover is not null and b.tenant = p_tenant and b.scope_id = r.scope_id
+          and b.window_start = ledger_window_start(p.win, p.zone, r.window_start - interval '1 microsecond')
+        for update of b;
         insert into grants (tenant, scope_id, window_start, tokens, nano, granted_by, created_at, rolled_over)
         select p_tenant, r.scope_id, r.window_start, o.tokens, o.nano, 'rollover', p_now, true
         from ledger_policies(p_tenant, array[r.scope_id], '', p_defaults) p

@@ -220,3 +220,9 @@ async def test_a_report_after_a_release_without_any_attempt_is_late_and_all_over
     done = await books.settle(hold_id, 70)
     assert (done.state, done.overrun, done.late) == (HoldState.RELEASED, Amount(70), True)
     assert await books.balance() == {"spent": 70, "overrun": 70}
+
+
+async def test_a_start_does_not_shorten_an_extended_lease(books: Books) -> None:
+    hold_id = await books.hold("k", 10)
+    extended = await books.ledger.extend(TENANT, hold_id, lease_ms=3_600_000)
+    assert (await books.ledger.start_attempt(TENANT, hold_id, 1)).expires_at == extended.expires_at

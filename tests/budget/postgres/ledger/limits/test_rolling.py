@@ -155,3 +155,34 @@ async def test_the_audit_finds_a_wrong_roll_off(books: Books) -> None:
     found = await audit(books.pool)
     assert {difference["check"] for difference in found.differences} == {"rolling"}
     await books.pool.execute("update balances set rolled_to = rolled_to - 3")
+
+
+async def test_a_late_report_gives_no_room_to_an_ask_that_began_before_it(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=100, mode="hard", window="1h")
+    books.at(NOW - 2 * HOUR)
+    old = await books.hold("old", 100)
+    await books.ledger.start_attempt(TENANT, old, 1)
+    await books.ledger.release(TENANT, key="old")
+    books.at(NOW - 30 * MINUTE)
+    await books.spend("recent", 30)
+    books.at(NOW)
+    assert (await books.settle(old, 0)).late
+    books.at(NOW - timedelta(seconds=1))
+    assert (await books.ask("waited for a lock", 71)).gate.verdict is Verdict.REFUSE
+    assert (await books.ask("fits", 70)).hold_id
+
+
+async def test_an_ask_may_roll_off_after_a_later_entry(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=100, mode="hard", window="1h")
+    books.at(NOW - HOUR)
+    await books.spend("falls out", 10)
+    books.at(NOW - HOUR + timedelta(seconds=1))
+    await books.spend("stays", 1)
+    books.at(NOW - MINUTE)
+    open_hold = await books.hold("open", 5)
+    books.at(NOW + timedelta(seconds=2))
+    await books.settle(open_hold, 5)
+    books.at(NOW)
+    await books.hold("waited for a lock", 5)
+    assert "rolled_off" in await books.entries()
+    await books.check()

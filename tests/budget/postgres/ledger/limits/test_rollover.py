@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from purser.budget.gate import Amount
+from purser.budget.gate import Amount, Verdict
 from purser.budget.postgres.ledger.batches import Ask, hold_together
 from purser.budget.scopes import Scope
-from tests.support.ledger import TENANT, Books, request
+from tests.support.ledger import TENANT, Books, meet, request
 
 DAY = datetime(2028, 2, 28, 12, tzinfo=UTC)
 """Before a leap day."""
@@ -64,6 +64,57 @@ async def test_open_holds_and_other_grants_do_not_roll_over(daily: Books) -> Non
     await daily.grant("session:s1", 1_000, 1_000)
     await daily.hold("open", 90, 900, lease_ms=10**8 // 2)
     assert await granted(daily, 1) == Amount(9, 99)
+
+
+async def test_what_has_rolled_over_is_no_room_of_the_window_before(daily: Books) -> None:
+    await granted(daily, 0)
+    old = await daily.hold("old", 10, lease_ms=86_400_000)
+    assert await granted(daily, 1) == Amount(50, 500)
+    more = await daily.ledger.extend(TENANT, old, Amount(40))
+    assert (more.extended, more.gate and more.gate.verdict) == (False, Verdict.REFUSE)
+    assert (await daily.ledger.extend(TENANT, old, Amount(39))).extended
+    daily.at(DAY)
+    late = [Ask(TENANT, request(key, 1)) for key in ("late", "later")]
+    assert await hold_together(daily.pool, daily.settings, daily.ledger.now, late) == [None, None]
+    assert (await daily.ask("late", 1)).hold_id is None
+
+
+async def test_what_an_ask_of_the_window_before_is_about_to_hold_does_not_roll_over(daily: Books) -> None:
+    await granted(daily, 0)
+    first = await meet(
+        daily.pool,
+        lambda own: daily.ledger.hold(TENANT, request("last of day 0", 90), own),
+        lambda: tomorrow(daily).ask("first of day 1", 110),
+    )
+    assert first.gate.verdict is Verdict.REFUSE
+    assert (await tomorrow(daily).ask("smaller", 109)).hold_id
+
+
+def tomorrow(books: Books) -> Books:
+    """The same ledger a day later."""
+    later = Books.on(books.pool)
+    later.at(DAY + timedelta(days=1))
+    return later
+
+
+async def test_a_window_in_which_nothing_was_admitted_counts_as_not_used(daily: Books) -> None:
+    await granted(daily, 0)
+    await daily.spend("rest", 99, 999)
+    daily.at(DAY + timedelta(days=1))
+    assert (await daily.ask("too much", 1_000)).hold_id is None
+    assert await granted(daily, 2) == Amount(50, 500)
+    daily.at(DAY + timedelta(days=3))
+    await daily.budget("session:s1", frozen=True)
+    assert (await daily.ask("frozen", 1)).hold_id is None
+    await daily.budget("session:s1", frozen=False)
+    assert await granted(daily, 4) == Amount(50, 500)
+
+
+async def test_what_one_task_requested_for_itself_lowers_nothing_that_rolls_over(daily: Books) -> None:
+    await granted(daily, 0)
+    await daily.budget("session:s1", task="t1", limit_tokens=10)
+    await daily.spend("of the task", 5, 0, "session:s1", "task:t1")
+    assert await granted(daily, 1) == Amount(50, 500)
 
 
 async def test_nothing_rolls_over_from_a_window_without_this_limit_or_of_another_kind(books: Books) -> None:

@@ -352,3 +352,13 @@ async def test_a_report_sent_twice_at_once_is_charged_once(session: Books) -> No
     settled_twice = await asyncio.gather(*(session.settle(hold_id, 60) for hold_id in holds * 3))
     assert {one.charged.tokens for one in settled_twice} == {60}
     assert await session.balance() == {"spent": 340}
+
+
+async def test_who_comes_first_is_not_passed_by_a_task_with_a_higher_limit(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=2_000, mode="hard")
+    await books.budget("session:s1", task="t2", limit_tokens=600)
+    first = request("first", 700, 0, "session:s1", "task:t2", least=Amount(500))
+    second = request("second", 1_000, 0, "session:s1", "task:t1")
+    assert await held(books, first, second) == []
+    assert (await books.ledger.hold(TENANT, first)).amount.tokens == 600
+    assert (await books.ledger.hold(TENANT, second)).amount.tokens == 1_000

@@ -6,11 +6,16 @@ from typing import Any
 
 from purser.budget.gate import Verdict
 from purser.budget.holds import HoldState, Released
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.changes import Changes
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
+from purser.budget.postgres.ledger.policy_sets import PolicySets
+from purser.budget.scopes import Scope
+from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books, meet, report, request
 
 WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+DEADLOCKS = "select deadlocks from pg_stat_database where datname = current_database()"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
@@ -105,10 +110,7 @@ async def test_a_batch_and_the_gate_that_want_one_key_and_one_new_scope_do_not_w
     books: Books,
 ) -> None:
     """Whoever is stopped before its key has the scope, and then gets the key."""
-    path, deadlocks = (
-        ("session:s1", "task:t1"),
-        "select deadlocks from pg_stat_database where datname = current_database()",
-    )
+    path = ("session:s1", "task:t1")
     asks = [Ask(TENANT, request(key, 1, 0, *path)) for key in ("j", "k")]
 
     async def both() -> Any:
@@ -119,12 +121,12 @@ async def test_a_batch_and_the_gate_that_want_one_key_and_one_new_scope_do_not_w
                 await asyncio.sleep(0.005)
         return await asyncio.gather(batch, Books.on(books.pool).ask("k", 1, 0, *path))
 
-    before = await books.pool.fetchval(deadlocks)
+    before = await books.pool.fetchval(DEADLOCKS)
     batch, alone = await meet(books.pool, lambda connection: take(connection, "j"), both, two_wait)
     assert [answer and answer.hold_id for answer in batch].count(None) >= 1
     assert alone.hold_id
     assert await books.balance() == {"held": 1}
-    assert await books.pool.fetchval(deadlocks) == before
+    assert await books.pool.fetchval(DEADLOCKS) == before
 
 
 # --- read under the lock ---------------------------------------------------------------------------------------------
@@ -252,3 +254,31 @@ async def test_of_two_that_began_to_wait_at_one_instant_one_goes(books: Books) -
             assert (await books.ask(key, 60)).gate.verdict is Verdict.WAIT
     await books.ledger.release(TENANT, key="open")
     assert [(await books.ask(key, 60)).gate.verdict.admits for key in ("one", "other")] == [True, False]
+
+
+async def test_agents_that_end_together_lock_in_one_order(books: Books) -> None:
+    agents = [f"agent:t1/a{number}" for number in range(6)]
+    for name in agents:
+        await books.spend(name, 1, 0, "task:t1", name)
+    before = await books.pool.fetchval(DEADLOCKS)
+    ends = (books.ledger.end_scopes(TENANT, map(Scope.parse, ["task:t1", *agents])) for _ in range(400))
+    await asyncio.gather(*ends)
+    assert await books.pool.fetchval(DEADLOCKS) == before
+
+
+async def test_a_document_of_policies_locks_in_the_order_of_calls(books: Books) -> None:
+    await books.spend("older", 1, 0, "tenant:acme")
+    await books.spend("newer", 1, 0, "tenant:acme", "session:s9")
+    wanted = {name: PolicyPatch.parse({"limit_tokens": 1_000}) for name in ("session:s9", "tenant:acme")}
+
+    async def go_on(call: Any) -> None:
+        await without_waiting(call)
+        await lock(call, "s9")
+
+    changes = await meet(
+        books.pool,
+        lambda call: lock(call, "acme"),
+        lambda: PolicySets(books.pool, books.policies).apply(TENANT, wanted, by=TESTER),
+        go_on,
+    )
+    assert len(changes) == 2

@@ -41,6 +41,11 @@ class _Balance:
     changes: deque[tuple[datetime, Amount]] = field(default_factory=deque)
     """Time and charge of the changes that are in a rolling window."""
 
+    @property
+    def is_used(self) -> bool:
+        """Whether anything was posted to it: a refused ask opens a balance, too."""
+        return (self.limits, self.spent, self.held, self.granted) != ((None, None), NOTHING, NOTHING, NOTHING)
+
     def as_it_is(self) -> "_Balance":
         """A copy, to undo what follows."""
         found = copy(self)
@@ -161,8 +166,12 @@ class Balances:
     def _left_over(self, scope: Scope, start: datetime, policy: Policy) -> Amount:
         """What is left for the window that begins at `start`, as `ledger_left_over` computes it."""
         before = window_bounds(policy.window, policy.timezone, start - timedelta(microseconds=1))[0]
-        earlier = bisect_left(self._starts[scope], start)
-        if before is None or not earlier or (last := self._starts[scope][earlier - 1]) > before:
+        starts = self._starts[scope]
+        used_before = (
+            one for one in reversed(starts[: bisect_left(starts, start)]) if self._balances[scope, one].is_used
+        )
+        last = next(used_before, None)
+        if before is None or last is None or last > before:
             return NOTHING
         balance = self._balances[scope, last]
         # A window without a balance was not used: then the whole limit is left.
@@ -177,8 +186,8 @@ class Balances:
 
     def _own_limits(self, scope: Scope, balance: _Balance, policy: Policy) -> tuple[int | None, int | None]:
         """The limits of a window, or today's where they are not known."""
-        is_unused = (balance.limits, balance.spent, balance.held) == ((None, None), NOTHING, NOTHING)
-        return _limits(policy) if is_unused or self._proposed.is_requested(scope) else balance.limits
+        admitted_none = (balance.limits, balance.spent, balance.held) == ((None, None), NOTHING, NOTHING)
+        return _limits(policy) if admitted_none or self._proposed.is_requested(scope) else balance.limits
 
     def _granted(self, key: Key) -> Amount:
         """What a window was granted, without what has rolled over into the next one."""

@@ -28,7 +28,7 @@ GUARDS = {
         ),
     ),
     "an ask of a batch fits with those before it": Guard(
-        "and (r.sum_tokens > r.room_tokens) is not true",
+        "and (r.sum_tokens > r.tight_tokens) is not true",
         "",
         partial(
             test_batches.test_a_batch_leaves_alone_what_is_not_plain_and_holds_the_rest, other=request("b", 892)

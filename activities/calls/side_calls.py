@@ -5,12 +5,14 @@ They neither wait for open holds nor request approvals: if the budget has no roo
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from purser.activities.calls.attempts import Attempt, Attempts, NotStarted, anew
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.budget.errors import BudgetError, LedgerUnavailable
+from purser.budget.gate import Amount
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.call_prices import Unpriced, ignore_unpriced, quote
@@ -21,6 +23,14 @@ from purser.budget.usage import Usage
 T = TypeVar("T")
 _ATTEMPTS = 3
 """Attempts of the calling activity: each may have settled its hold and died before it used the reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideHold:
+    """The hold of a call that has not started."""
+
+    hold_id: str
+    asked: Amount
 
 
 class SideCalls:
@@ -69,19 +79,28 @@ class SideCalls:
             await uncancelled(self._ledger.release(tenant, key=key))
             raise
 
-    async def start(
+    async def hold(
         self, tenant: str, key: str, path: Path, input_tokens: int, output_tokens: int = 0
-    ) -> Attempt | None:
-        """Holds and starts an attempt; `None` if a scope of the path has no room for it or needs its price."""
+    ) -> SideHold | None:
+        """Holds a call; `None` if a scope of the path has no room for it or needs its price."""
         quoted = quote(self.attempts.prices, self._model, Usage(input=input_tokens, output=output_tokens))
         request = HoldRequest(key, path, quoted.full, model=self._model, patient=False, priced=quoted.priced)
         answer = await self._held(tenant, request)
         if answer.hold_id is None or answer.state is not HoldState.HELD:
             return None
+        return SideHold(answer.hold_id, quoted.full)
+
+    async def start(
+        self, tenant: str, key: str, path: Path, input_tokens: int, output_tokens: int = 0
+    ) -> Attempt | None:
+        """Holds and starts an attempt; `None` if a scope of the path has no room for it or needs its price."""
+        held = await self.hold(tenant, key, path, input_tokens, output_tokens)
+        if held is None:
+            return None
         try:
-            return await self.attempts.start(tenant, self._model, answer.hold_id, quoted.full, output_tokens)
+            return await self.attempts.start(tenant, self._model, held.hold_id, held.asked, output_tokens)
         except NotStarted:
-            await self._ledger.release(tenant, hold_id=answer.hold_id)
+            await self._ledger.release(tenant, hold_id=held.hold_id)
             return None
 
     async def _held(self, tenant: str, request: HoldRequest) -> HoldAnswer:

@@ -14,9 +14,8 @@ from purser.activities.models.egress.transport import SendPermit
 from purser.activities.models.embedding_requests import EmbeddingRequest, Embeddings
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.activities.models.provider import ModelProvider
-from purser.budget.holds import HoldRequest
 from purser.budget.postgres.ledger.ledger import Ledger
-from purser.budget.pricing.call_prices import Unpriced, ignore_unpriced, quote
+from purser.budget.pricing.call_prices import Unpriced, ignore_unpriced
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage
@@ -64,7 +63,6 @@ class LiteLLMEmbedder:
         self._model = model
         self._provider = provider
         self._calls = SideCalls(model.name, ledger, prices, on_verdict, on_unpriced)
-        self._on_verdict = on_verdict
         self._redact = redact
 
     @property
@@ -96,29 +94,27 @@ class LiteLLMEmbedder:
     async def _ask(
         self, tenant: str, key: str, path: Path, texts: Sequence[str], tokens: int
     ) -> Sequence[Vector] | None:
-        model, attempts, ledger = self._model, self._calls.attempts, self._calls.attempts.ledger
-        quoted = quote(attempts.prices, model.name, Usage(input=tokens))
-        asked = HoldRequest(key, path, quoted.full, model=model.name, patient=False, priced=quoted.priced)
-        held = await ledger.hold(tenant, asked)
-        self._on_verdict(held.gate)
-        if (hold_id := held.hold_id) is None:
+        model, attempts = self._model, self._calls.attempts
+        held = await self._calls.hold(tenant, key, path, tokens)
+        if held is None:
             return None
-        request = EmbeddingRequest(model.name, texts, hold_id, model.api_base, model.dimensions, tokens)
+        request = EmbeddingRequest(model.name, texts, held.hold_id, model.api_base, model.dimensions, tokens)
         started: list[Attempt] = []
 
         async def on_send() -> SendPermit:
             # The pace may take longer than the timeout: an attempt that had started by then would be charged.
             await self._provider.keep_pace(request)
-            started.append(await attempts.start(tenant, model.name, hold_id, quoted.full))
+            started.append(await attempts.start(tenant, model.name, held.hold_id, held.asked))
             return started[0].permit
 
         try:
             async with asyncio.timeout(model.timeout_s):
                 answer = await self._provider.embed(request, on_send)
         except (ProviderError, TimeoutError, NotStarted) as failure:
-            await uncancelled(
-                attempts.failed(started[0], failure) if started else ledger.release(tenant, hold_id=hold_id)
-            )
+            if started:
+                await uncancelled(attempts.failed(started[0], failure))
+            else:
+                await uncancelled(attempts.ledger.release(tenant, hold_id=held.hold_id))
             return None
         report = attempts.report(started[0], answer.usage or Usage(input=tokens))
         await uncancelled(attempts.settle(started[0], report))

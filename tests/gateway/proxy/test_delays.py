@@ -23,7 +23,7 @@ async def test_a_call_is_not_sent_before_its_backpressure_delay_ends(proxy: Prox
     await proxy.limited(limit_tokens=100, backpressure=[{"ratio": 0.2, "delay_ms": 60_000}])
     client = await proxy.openai(purser_session="s1")
     calling = asyncio.create_task(client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not (await proxy.spent())[1]:
             await asyncio.sleep(0.05)
     await asyncio.sleep(0.3)

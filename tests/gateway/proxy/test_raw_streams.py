@@ -44,7 +44,7 @@ async def client(gateway: RunningGateway, provider: RawProvider) -> httpx.AsyncC
 async def spent(gateway: RunningGateway) -> int:
     """Tokens of the session that are spent, once its call has ended."""
     admin = await gateway.client(Role.ADMIN)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while True:
             tokens = (await admin.get("/v1/budgets/session:s1")).json()["tokens"]
             if tokens["spent"] and not tokens["held"]:

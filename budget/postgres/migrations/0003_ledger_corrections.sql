@@ -128,7 +128,8 @@ $$;
 
 -- What a batch may hold on each of these scopes, whose balances are locked: null, without limit. `later_…` is the room once
 -- all open holds have ended. On a scope that is `shut` each ask goes through the gate alone.
-create or replace function ledger_batch_rooms(p_tenant text, p_scopes bigint[], p_windows timestamptz[], p_policies jsonb[], p_lapse interval, p_now timestamptz)
+create or replace function ledger_batch_rooms(p_tenant text, p_scopes bigint[], p_windows timestamptz[], p_policies jsonb[],
+                                              p_lapse interval, p_now timestamptz)
 returns table (pos bigint, scope_id bigint, window_start timestamptz, shut boolean, frozen boolean, needs_price boolean,
                room_tokens bigint, room_nano bigint, later_tokens bigint, later_nano bigint)
 language sql stable as $$
@@ -382,8 +383,8 @@ begin
 end $$;
 
 -- Records the full cost of an attempt. p_keep leaves the hold open for another attempt.
-create or replace function ledger_settle(p_tenant text, p_hold bigint, p_attempt integer, p_tokens bigint, p_nano bigint, p_usage jsonb, p_digest bytea,
-                              p_keep boolean, p_defaults jsonb, p_now timestamptz)
+create or replace function ledger_settle(p_tenant text, p_hold bigint, p_attempt integer, p_tokens bigint, p_nano bigint, p_usage jsonb,
+                                         p_digest bytea, p_keep boolean, p_defaults jsonb, p_now timestamptz)
 returns table (outcome text, state text, tokens bigint, nano bigint, overrun_tokens bigint, overrun_nano bigint, late boolean, attempts integer)
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column

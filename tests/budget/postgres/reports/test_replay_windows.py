@@ -87,13 +87,13 @@ async def test_the_window_before_the_replay_rolls_over_into_its_first(
         assert await refused(books, since, **{period: limits | window | {"limit_tokens": 99}}) == 1
 
 
-async def test_a_lower_limit_that_a_task_requested_leaves_less(pool: Pool) -> None:
+async def test_a_lower_limit_that_a_task_requested_lowers_nothing_that_rolls_over(pool: Pool) -> None:
     books = Books.on(pool)
     books.at(BEGIN)
     await books.spend("k1", 10, 0, SESSION[0], "task:t1")
     await books.budget(SESSION[0], task="t1", limit_tokens=40, mode="hard")
     books.at(BEGIN + timedelta(days=1))
-    await books.spend("k2", 130, 0, SESSION[0])
+    await books.spend("k2", 150, 0, SESSION[0])
     daily = {"limit_tokens": 100, "window": "day", "rollover": "0.5"}
     assert await refused(books, none=daily) == 0
     assert await refused(books, none=daily | {"limit_tokens": 99}) == 1

@@ -57,8 +57,8 @@ GUARDS = {
     ),
     "what costs nothing needs no money": Guard(
         "case when p.limit_nano is not null then greatest(0,\n               "
-        "ledger_room(p.limit_nano + b.granted_nano - b.spent_nano - b.held_nano, r.nano, p_last_of[p.ord])) end",
-        "ledger_room(p.limit_nano + b.granted_nano - b.spent_nano - b.held_nano, r.nano, p_last_of[p.ord])",
+        "ledger_room(p.limit_nano + g.nano - b.spent_nano - b.held_nano, r.nano, p_last_of[p.ord])) end",
+        "ledger_room(p.limit_nano + g.nano - b.spent_nano - b.held_nano, r.nano, p_last_of[p.ord])",
         test_life_cycle.test_what_costs_nothing_passes_an_exhausted_money_limit_in_every_way,
     ),
     "an ordinary ask leaves the reserve alone": Guard(

@@ -36,7 +36,7 @@ GUARDS = {
         test_rolling.test_a_late_report_falls_out_with_the_charge_that_it_replaces,
     ),
     "a late report is taken out before the next ask": Guard(
-        "and b.rolls_at > v_now;",
+        "and b.rolls_at is not null;",
         "and false;",
         test_rolling.test_a_late_report_falls_out_with_the_charge_that_it_replaces,
     ),

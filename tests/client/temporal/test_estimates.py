@@ -53,9 +53,10 @@ def test_the_usage_of_a_stream_is_that_of_its_chunks() -> None:
 
 @pytest.mark.parametrize("usage", [{"input_tokens": 0, "output_tokens": 0, "requests": 1}, {"total_tokens": 0}])
 def test_a_usage_without_tokens_is_none(usage: dict[str, int]) -> None:
-    for result in ({"usage": usage}, [{"usage": usage}]):
-        with pytest.raises(UnknownUsage, match="usage"):
-            reported(result)
+    with pytest.raises(UnknownUsage, match="has reported no usage"):
+        reported({"usage": usage})
+    with pytest.raises(UnknownUsage, match="no chunk of the result reports the usage"):
+        reported([{"usage": usage}])
 
 
 @pytest.mark.parametrize("workflow_id", ["order-7", "order/7 ü", "order-7" * 40])

@@ -4,7 +4,8 @@ LiteLLM copies and checks each chunk several times, which takes ten times as lon
 """
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -37,6 +38,39 @@ class _Delta(msgspec.Struct):
     tool_calls: list[_Call] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    number: int
+    id: str
+    named: bool
+
+
+class _Numbers:
+    """Numbers the tool calls of a reply: some providers give all of them the same index, or none."""
+
+    def __init__(self) -> None:
+        self._latest: dict[int | None, _Numbered] = {}
+        self._count = 0
+
+    def set(self, deltas: Iterable[dict[str, Any]]) -> None:
+        """Sets the index of each delta to the number of its call."""
+        for delta in deltas:
+            index, call_id = delta.get("index"), delta.get("id") or ""
+            named = bool(delta["function"].get("name"))
+            call = self._latest.get(index)
+            if call is None or (named and _is_another(call, index, call_id)):
+                call = self._latest[index] = _Numbered(self._count, call_id, named)
+                self._count += 1
+            delta["index"] = call.number
+
+
+def _is_another(call: _Numbered, index: int | None, call_id: str) -> bool:
+    """Whether a delta with a name begins another call. Some providers repeat name and id in every delta of a call."""
+    if call_id and call.id:
+        return call_id != call.id
+    return call.named and index is None
+
+
 def choices_of(stream: Any, provider: str, on_usage: OnUsage) -> AsyncGenerator[Choice, None]:
     """Yields what has arrived of a reply, whose usage blocks are reported even if it breaks off.
 
@@ -52,7 +86,7 @@ def choices_of(stream: Any, provider: str, on_usage: OnUsage) -> AsyncGenerator[
 
 
 async def _from_wire(response: Any, on_usage: OnUsage) -> AsyncGenerator[Choice, None]:
-    called = False
+    called, numbers = False, _Numbers()
     finish_of: Any = import_module("litellm.litellm_core_utils.core_helpers").map_finish_reason
     async for lines in response.aiter_bytes():  # whole ones: the transport sees to it
         for line in lines.splitlines():
@@ -66,6 +100,7 @@ async def _from_wire(response: Any, on_usage: OnUsage) -> AsyncGenerator[Choice,
             for choice in (chunk.get("choices") or ())[:1]:
                 delta = {name: value for name, value in (choice.get("delta") or {}).items() if value is not None}
                 msgspec.convert(delta, _Delta)
+                numbers.set(delta.get("tool_calls") or ())
                 called = called or bool(delta.get("tool_calls"))
                 made = {name: value for name, value in choice.items() if value is not None} | {"delta": delta}
                 if finish := made.get("finish_reason"):
@@ -77,13 +112,16 @@ async def _from_wire(response: Any, on_usage: OnUsage) -> AsyncGenerator[Choice,
 
 async def _through_litellm(stream: Any, on_usage: OnUsage) -> AsyncGenerator[Choice, None]:
     skip_summary(stream)
+    numbers = _Numbers()
     try:
         async for chunk in stream:
             # If the provider does not say how its reply ended, LiteLLM invents a `stop`.
             stated = stream.received_finish_reason or stream.intermittent_finish_reason
             for choice in chunk.choices[:1]:
                 finish = choice.finish_reason if stated else None
-                yield choice.model_dump(exclude_none=True) | {"finish_reason": finish}
+                made = choice.model_dump(exclude_none=True)
+                numbers.set(made["delta"].get("tool_calls") or ())
+                yield made | {"finish_reason": finish}
     finally:
         # If the provider reports no usage, LiteLLM counts by itself: only usage in the chunks is a report.
         for chunk in stream.chunks:

@@ -53,6 +53,30 @@ def test_a_reply_that_stops_at_tool_calls_says_so() -> None:
     assert [choice.get("finish_reason") for choice in found] == [None, "tool_calls"]
 
 
+def call(index: int | None, arguments: str, call_id: str | None = None, name: str | None = None) -> dict[str, Any]:
+    sent = {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
+    return chunk({"tool_calls": [sent]})
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [call(0, "{", "c1", "add"), call(1, "[", "c2", "sub"), call(0, "}"), call(1, "]")],
+        [call(0, "{}", "c1", "add"), call(0, "[]", "c2", "sub")],  # each call whole, all with the same index
+        [call(None, "{", "c1", "add"), call(None, "}"), call(None, "[", "c2", "sub"), call(None, "]")],
+        [call(None, "{}", None, "add"), call(None, "[]", None, "add")],
+        [call(0, "{", "c1", "add"), call(0, "}", "c1", "add"), call(1, "[]", "c2", "add")],  # repeats what it has said
+        [call(0, "", "c1"), call(0, "{}", "c1", "add"), call(1, "[]", "c2", "sub")],
+    ],
+)
+def test_each_tool_call_has_a_number_of_its_own(sent: list[dict[str, Any]]) -> None:
+    arguments = dict[int, str]()
+    for choice in read(*sent)[0]:
+        for delta in choice["delta"]["tool_calls"]:
+            arguments[delta["index"]] = arguments.get(delta["index"], "") + delta["function"]["arguments"]
+    assert arguments == {0: "{}", 1: "[]"}
+
+
 def test_reasons_of_other_servers_are_those_of_the_openai_api() -> None:
     assert [read(chunk({}, reason))[0][0]["finish_reason"] for reason in ("eos", "max_tokens")] == ["stop", "length"]
 

@@ -4,10 +4,13 @@ import asyncio
 import gc
 import signal
 import sys
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from typing import Any, TypeVar
 
 import uvloop
+
+from purser.compose.cli.output import SafeConsole
 
 T = TypeVar("T")
 
@@ -46,14 +49,29 @@ def freeze_heap() -> None:
     gc.set_threshold(YOUNG_COLLECTION_AFTER, MIDDLE_COLLECTION_AFTER, FULL_COLLECTION_AFTER)
 
 
+async def noting_stop(work: Coroutine[Any, Any, None], stop: asyncio.Event) -> None:
+    """Run `work`, which ends some time after `stop` is set, and say at once that it stops."""
+    from purser.activities.runtime.background import first_of
+
+    working = asyncio.create_task(work)
+    await first_of(asyncio.wait([working]), stop.wait())
+    if not working.done():
+        with suppress(OSError):  # the terminal is closed
+            SafeConsole(stderr=True).print("Stopping …")
+    await working
+
+
 def until_stopped(main: Callable[[asyncio.Event], Awaitable[None]]) -> None:
-    """Run `main(stop)`; ctrl-C and SIGTERM set `stop`."""
+    """Run `main(stop)`; ctrl-C, SIGTERM and the end of the terminal set `stop`."""
     sys.setswitchinterval(SWITCH_INTERVAL_S)
 
     async def run() -> None:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` ignores it
+            numbers.append(signal.SIGHUP)
+        for number in numbers:
             loop.add_signal_handler(number, stop.set)
         await main(stop)
 

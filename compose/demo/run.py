@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,8 @@ async def run_demo(options: Options, console: Console, on_figures: OnFigures, st
     running = asyncio.create_task(_run(options, Progress(console), on_figures))
     await first_of(asyncio.wait([running]), stop.wait())
     if not running.done():
-        console.print("Stopping …")
+        with suppress(OSError):  # the terminal is closed
+            console.print("Stopping …")
         running.cancel()
         await asyncio.wait((running,))
     if not running.cancelled():

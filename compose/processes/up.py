@@ -52,7 +52,7 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fre
     Args:
         settings: a configured `dsn` or `temporal_address` is used as it is; otherwise the embedded server runs.
         stop: ends the process when set.
-        announce: called once everything runs.
+        announce: called once everything runs; never if `stop` is set before.
         fresh: whether to delete first what an earlier `up` left in the data directory.
 
     Raises:
@@ -69,6 +69,8 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fre
             importing = asyncio.create_task(asyncio.to_thread(import_module, WORK))
             dsn, temporal, temporal_ui = await _servers(settings, parts)
             await importing
+            if stop.is_set():
+                return
             from purser.compose.processes.gateway import renew_admin_key, sign_in_token
             from purser.compose.processes.gateway_and_worker import run_gateway_and_worker
 

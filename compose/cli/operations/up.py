@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from purser.compose.cli.leaving import leave
-from purser.compose.cli.output import JsonOption, out, print_json
+from purser.compose.cli.output import FAILURE, JsonOption, out, print_json
 
 if TYPE_CHECKING:
     from purser.compose.processes.up_file import Running
@@ -32,7 +32,7 @@ def up(
     """
     from dataclasses import asdict
 
-    from purser.compose.cli.run_async import freeze_heap, until_stopped
+    from purser.compose.cli.run_async import freeze_heap, noting_stop, until_stopped
     from purser.compose.processes.up import up as run_up
     from purser.compose.processes.up_file import Running, remember
     from purser.compose.settings import load_settings
@@ -40,8 +40,11 @@ def up(
 
     settings = load_settings(data_dir=data, gateway_port=port, temporal_ui=temporal_ui or None)
     configure_logging(settings)
+    was_up = False
 
     def announce(running: Running, link: str) -> None:
+        nonlocal was_up
+        was_up = True
         freeze_heap()
         remember(settings.data_dir)
         if as_json:
@@ -49,8 +52,8 @@ def up(
             return
         _show(running, link, settings.data_dir)
 
-    until_stopped(lambda stop: run_up(settings, stop, announce, fresh=fresh))
-    leave(0)
+    until_stopped(lambda stop: noting_stop(run_up(settings, stop, announce, fresh=fresh), stop))
+    leave(0 if was_up else FAILURE)
 
 
 def _show(running: "Running", link: str, data_dir: Path) -> None:

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import gc, json
 from purser.compose.cli.run_async import freeze_heap
@@ -54,3 +56,25 @@ until_stopped(main)
 def test_computing_threads_of_a_serving_process_give_way_to_its_event_loop_soon() -> None:
     done = subprocess.run([sys.executable, "-c", SWITCHING], capture_output=True, text=True, check=True)
     assert float(done.stdout) <= 0.001
+
+
+HANGING_UP = """
+import asyncio, os, signal, sys
+from purser.compose.cli.run_async import until_stopped
+
+if sys.argv[1] == "nohup":
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+async def main(stop):
+    os.kill(os.getpid(), signal.SIGHUP)
+    await asyncio.sleep(0.2)
+    print(stop.is_set())
+
+until_stopped(main)
+"""
+
+
+@pytest.mark.parametrize(("started_with", "stops"), [("plain", "True"), ("nohup", "False")])
+def test_the_end_of_its_terminal_stops_a_command_unless_it_runs_under_nohup(started_with: str, stops: str) -> None:
+    done = subprocess.run([sys.executable, "-c", HANGING_UP, started_with], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == stops

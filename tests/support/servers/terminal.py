@@ -68,6 +68,10 @@ class Terminal:
         """Presses ctrl-C."""
         os.killpg(self._process.pid, signal.SIGINT)
 
+    def hang_up(self) -> None:
+        """Sends what a process gets when its terminal is closed. The output stays readable."""
+        os.killpg(self._process.pid, signal.SIGHUP)
+
     def ended(self) -> int:
         """Reads until the command ends; returns the exit code."""
         give_up = time.monotonic() + TIMEOUT_S

@@ -1,5 +1,7 @@
 """Connections to the configured Postgres, or to the embedded one, with or without a running `up`."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -14,6 +16,10 @@ from purser.compose.stack.postgres import EmbeddedPostgres
 
 if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]
+
+
+PATIENCE_S, LOOK_AGAIN_S = 15.0, 0.1
+"""How long to wait for another command that uses the database of a data directory, and the pause between two looks."""
 
 
 async def connect(dsn: str) -> "Connection":
@@ -49,7 +55,7 @@ async def database(settings: Settings) -> AsyncIterator[str]:
 
     Raises:
         SettingsError: the data directory holds no database.
-        AlreadyRunning: an `up` is starting or stopping there right now.
+        AlreadyRunning: another command uses the database there, or an `up` is starting or stopping.
     """
     if settings.dsn is not None:
         yield settings.dsn
@@ -60,9 +66,14 @@ async def database(settings: Settings) -> AsyncIterator[str]:
             f"dsn is not set, and {str(data)!r} holds no database",
             remedy="Set PURSER_DSN, or name the directory of an `up` with --data DIR.",
         )
-    lock = FileLock(data / "up.lock")
-    if not lock.try_acquire():
-        raise AlreadyRunning(f"an `up` is starting or stopping on {str(data)!r}", remedy="Try again in a moment.")
+    lock, deadline = FileLock(data / "up.lock"), time.monotonic() + PATIENCE_S
+    while not lock.try_acquire():
+        if time.monotonic() > deadline:
+            raise AlreadyRunning(
+                f"another command uses the database in {str(data)!r}, or an `up` is starting or stopping there",
+                remedy="Try again in a moment.",
+            )
+        await asyncio.sleep(LOOK_AGAIN_S)
     server = EmbeddedPostgres(data / "postgres")
     try:
         yield await server.start()

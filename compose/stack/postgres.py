@@ -29,6 +29,8 @@ SOCKET = ".s.PGSQL.5432"
 MAX_SOCKET_BYTES = 103 if sys.platform == "darwin" else 107
 """Longest path of a Unix socket in bytes."""
 START_TIMEOUT_S = 60.0
+LAST_LINES = 20
+"""Lines of the log in which the reason of a failed start is looked for."""
 
 
 class EmbeddedPostgres:
@@ -77,11 +79,23 @@ class EmbeddedPostgres:
             self._start_and_wait()
             self._process = self._server.get_postmaster_info().process
         except Exception as error:
+            check = "Check that the directory is empty and writable and that its disk has room."
             raise StackError(
-                f"the embedded Postgres in {str(self._data_dir)!r} did not start: {error}",
-                remedy=f"Read {str(self._data_dir / 'log')!r}; `purser up --fresh` begins with an empty database.",
+                f"the embedded Postgres in {str(self._data_dir)!r} did not start: {self._last_words() or error}",
+                remedy=f"Read {str(self._log)!r}." if self._log.exists() else check,
             ) from error
         return str(self._server.get_uri())
+
+    @property
+    def _log(self) -> Path:
+        return self._data_dir / "log"
+
+    def _last_words(self) -> str:
+        """The error with which the server ended, by its log; empty if there is none."""
+        if not self._log.exists():
+            return ""
+        lines = self._log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+        return next((line for line in reversed(lines) if "FATAL:" in line or "PANIC:" in line), "")
 
     def _check_length(self) -> None:
         """Refuse a path that is too long for the socket: the package would put it where other users may write."""

@@ -106,8 +106,8 @@ class EmbeddedTemporal:
 
     async def _start(self, ports: _Ports) -> str:
         address = f"{LOOPBACK}:{ports.grpc}"
-        self._process = self._spawn(ports)
         try:
+            self._spawn(ports)
             async with asyncio.timeout(START_TIMEOUT_S):
                 await self._answers(address, ports.grpc)
         except BaseException as error:
@@ -141,19 +141,18 @@ class EmbeddedTemporal:
     def _log(self) -> Path:
         return self._directory / "temporal.log"
 
-    def _spawn(self, ports: _Ports) -> subprocess.Popen[bytes]:
+    def _spawn(self, ports: _Ports) -> None:
         ui = ["--headless"] if ports.ui is None else ["--ui-port", str(ports.ui), "--ui-disable-news-fetch"]
         with self._log.open("ab") as log:
             # In its own session, so that ctrl-C reaches only this process and workers drain before the server stops.
-            process = subprocess.Popen(
+            self._process = subprocess.Popen(
                 [find_temporal(), *self._arguments, "--port", str(ports.grpc), *ui],
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        self._pid_file.write_text(str(process.pid))
-        return process
+        self._pid_file.write_text(str(self._process.pid))
 
     async def _answers(self, address: str, port: int) -> None:
         """Wait until the namespace answers and this process, not another program, listens on the port."""

@@ -128,6 +128,20 @@ async def test_a_postgres_that_cannot_start_names_its_directory(tmp_path: Path) 
     assert failed.value.remedy
 
 
+async def test_a_postgres_that_does_not_start_says_why_and_does_not_advise_to_delete_its_data(tmp_path: Path) -> None:
+    server = EmbeddedPostgres(tmp_path / "postgres", {"shared_buffers": "a lot"})
+    with pytest.raises(StackError, match=r"FATAL:.*configuration file") as failed:
+        await server.start()
+    assert failed.value.remedy == f"Read {str(tmp_path / 'postgres' / 'log')!r}."
+
+
+async def test_a_temporal_that_cannot_be_found_again_is_stopped(tmp_path: Path) -> None:
+    (tmp_path / "temporal.pid").symlink_to(tmp_path / "missing" / "pid")
+    with pytest.raises(FileNotFoundError):
+        await EmbeddedTemporal(tmp_path).start()
+    assert processes_naming(tmp_path) == []
+
+
 async def test_a_temporal_that_cannot_start_names_its_log_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "temporal" / "temporal.db").mkdir(parents=True)
     server = EmbeddedTemporal(tmp_path / "temporal", durable=True)
@@ -185,7 +199,10 @@ async def test_a_database_is_found_only_where_one_is(tmp_path: Path) -> None:
             pass
 
 
-async def test_a_stopped_database_is_not_opened_under_an_up_that_is_starting(tmp_path: Path) -> None:
+async def test_a_stopped_database_is_not_opened_under_an_up_that_is_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("purser.compose.database.PATIENCE_S", 0.3)
     (tmp_path / "postgres").mkdir()
     (tmp_path / "postgres" / "PG_VERSION").write_text("18")
     with FileLock(tmp_path / "up.lock"), pytest.raises(AlreadyRunning):

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import stat
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from purser.compose.settings import Settings
 from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.forked import Forks
 from tests.support.servers.purser import Purser, processes_naming
+from tests.support.servers.terminal import Terminal
 from tests.support.world import eventually
 
 pytestmark = pytest.mark.stack
@@ -122,8 +124,8 @@ async def test_database_and_workflows_survive_a_restart_and_the_admin_key_does_n
         client = await Client.connect(first.temporal)
         await client.start_workflow("Nothing", id="kept", task_queue="nobody-polls")
     assert processes_naming(data) == []
-    async with database(command_settings(data)) as dsn:
-        assert await current(dsn) == head(), "the database can be migrated while nothing runs"
+    found = await asyncio.gather(*(_revision(data) for _ in range(2)))
+    assert found == [head()] * 2, "commands use the database while nothing runs, one after the other"
 
     async with running(data) as second:
         await _execute(second.postgres, "INSERT INTO kept VALUES (1)")
@@ -160,6 +162,16 @@ async def test_after_a_kill_the_next_up_takes_over_starts_again_what_dies_and_ct
                 await asyncio.sleep(0.2)
         assert started.end(signal.SIGINT) == 0
 
+    assert processes_naming(data) == []
+
+
+def test_the_end_of_its_terminal_stops_it_also_while_it_starts(purser: Purser, data: Path) -> None:
+    with Terminal.running(purser, "up", "--data", str(data), "--port", "0") as terminal:
+        while not (data / "up.lock").exists():
+            time.sleep(0.01)
+        terminal.hang_up()
+        terminal.wait_for("Stopping")
+        assert terminal.ended() == 1, "it was never up"
     assert processes_naming(data) == []
 
 
@@ -200,6 +212,11 @@ async def running(data: Path, *, fresh: bool = False) -> AsyncIterator[Running]:
     finally:
         stop.set()
         await task
+
+
+async def _revision(data: Path) -> str | None:
+    async with database(command_settings(data)) as dsn:
+        return await current(dsn)
 
 
 async def _execute(dsn: str, statement: str) -> object:

@@ -19,11 +19,11 @@ from purser.context.retrieval.chinese import chinese_terms
 _WORD = regex.compile(
     r"(?P<chinese>\p{Han}++)(?![\p{Hiragana}\p{Katakana}ー\p{Hangul}])"
     r"|(?P<pairs>[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+)"
-    r"|(?P<english>[\p{Latin}\p{N}\p{M}]+)|(?P<russian>[\p{Cyrillic}\p{M}]+)|(?P<greek>[\p{Greek}\p{M}]+)"
-    r"|(?P<arabic>[\p{Arabic}\p{M}]+)|(?P<hindi>[\p{Devanagari}\p{M}]+)|(?P<plain>[\p{L}\p{M}]+)"
+    r"|(?!\p{M})(?:(?P<english>[\p{Latin}\p{N}\p{Mn}]+)|(?P<russian>[\p{Cyrillic}\p{Mn}]+)|(?P<greek>[\p{Greek}\p{Mn}]+)"
+    r"|(?P<arabic>[\p{Arabic}\p{Mn}]+)|(?P<hindi>[\p{Devanagari}\p{M}]+)|(?P<plain>[\p{L}\p{M}]+))"
 )
 """Each group is named after its treatment: segmentation, character pairs, a stemmer, or none. Han next to kana is
-Japanese."""
+Japanese. No word begins with a mark: emoji have marks too, of which one that encloses a digit ends its word."""
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 
 _ENGLISH = """
@@ -65,9 +65,9 @@ def _english(word: str) -> str:
     """The stem of a Latin word; empty for a stop word."""
     if word in _STOP_WORDS:
         return ""
-    # Users often omit accents when they type.
-    plain = unicodedata.normalize("NFKD", word[:MOST_CHARACTERS])
-    return _stem("english", "".join(sign for sign in plain if not unicodedata.combining(sign)))
+    # Users often omit accents when they type, and write "ss" for "ß".
+    plain = unicodedata.normalize("NFKD", word[:MOST_CHARACTERS].casefold())
+    return _stem("english", "".join(sign for sign in plain if not unicodedata.category(sign).startswith("M")))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -74,6 +74,32 @@ def test_of_a_word_without_end_only_the_beginning_counts() -> None:
     assert terms("x" * 100_000) == ["x" * MOST_CHARACTERS]
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "🙂 !?", "what is it that you are"])
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("✈️Paris", ["pari"]),
+        ("❤️Привет", ["привет"]),
+        ("☀️Αθήνα", ["αθην"]),
+        ("Paris️ ✅️done", ["pari", "done"]),
+        ("1️⃣Book a hotel", ["1", "book", "hotel"]),
+        ("#️⃣ 2️⃣3️⃣", ["2", "3"]),
+    ],
+)
+def test_the_marks_of_emoji_belong_to_no_word(text: str, found: list[str]) -> None:
+    assert terms(text) == found
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("Straße", "STRASSE"), ("Fußgänger", "FUSSGANGER"), ("weiß", "weiss"), ("GROẞ", "groß")]
+)
+def test_a_word_is_one_term_in_capitals_too(one: str, other: str) -> None:
+    assert terms(one) == terms(other)
+
+
+def test_words_that_differ_by_more_than_accents_and_case_are_different_terms() -> None:
+    assert len({*terms("Masse Maser Straßen Trasse")}) == 4
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "⚠️ ❤️", "🙂 !?", "what is it that you are"])
 def test_some_texts_have_no_terms(text: str) -> None:
     assert terms(text) == []

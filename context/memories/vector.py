@@ -1,10 +1,12 @@
 """Memories that retrieve messages for the newest question: by vectors, or vectors and words."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from purser.context.conversation.messages import Message
 from purser.context.memories.base import ConversationMemory
@@ -25,12 +27,12 @@ class VectorMemory(ConversationMemory):
 
     def __init__(self, embed: Embed | None = None, *, system_prompt: str = "", model: str = USUAL_MODEL) -> None:
         """Args:
-        embed: computes vectors; if it fails, retrieval falls back to words.
+        embed: computes vectors; if it fails or its vectors do not fit, retrieval falls back to words.
         system_prompt, model: as for every memory.
         """
         super().__init__(system_prompt, model=model)
         self._embed = embed
-        self._vectors: dict[int, Sequence[float]] = {}
+        self._vectors: dict[int, NDArray[np.float64]] = {}
 
     def window(self) -> Sequence[Message]:
         """All messages."""
@@ -43,7 +45,8 @@ class VectorMemory(ConversationMemory):
             return super().retrieve(query, limit, exclude=exclude)
         by_words = self._by_words(query, len(by_meaning), exclude)
         best = dict(islice(fuse(list(by_words), by_meaning).items(), limit))
-        return self._found(best, Via.BOTH)
+        found = self._found(best, Via.VECTOR)
+        return [replace(one, via=Via.BOTH) if one.seq in by_words else one for one in found]
 
     def _by_meaning(self, query: str, exclude: Collection[int]) -> list[int] | None:
         """Message numbers, best first; `None` without vectors."""
@@ -51,17 +54,16 @@ class VectorMemory(ConversationMemory):
             return None
         new = [number for number in self._said if number not in self._vectors]
         try:
-            vectors = self._embed([query, *(self.messages[number].text for number in new)])
-        except Exception:  # whatever the caller's code raises
+            asked, *added = np.array(self._embed([query, *(self.messages[number].text for number in new)]), float)
+            vectors = self._vectors | dict(zip(new, added, strict=True))
+            matrix = np.vstack([asked, *vectors.values()])[1:]
+        except Exception:  # whatever the caller's code raises, and vectors of another number or length
             return None
-        self._vectors |= dict(zip(new, vectors[1:], strict=True))
-        numbers = [number for number in self._vectors if number not in exclude]
-        matrix, asked = np.array([self._vectors[number] for number in numbers]), np.array(vectors[0])
-        if not numbers:
-            return []
+        self._vectors = vectors
         norms = np.linalg.norm(matrix, axis=1) * np.linalg.norm(asked)
         cosines = matrix @ asked / np.where(norms, norms, 1)
-        return [numbers[place] for place in np.argsort(-cosines, kind="stable")]
+        numbers = list(vectors)
+        return [numbers[place] for place in np.argsort(-cosines, kind="stable") if numbers[place] not in exclude]
 
 
 class HybridMemory(ConversationMemory):

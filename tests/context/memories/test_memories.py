@@ -21,6 +21,8 @@ from purser.context.memories import (
     TokenTruncationMemory,
     VectorMemory,
 )
+from purser.context.memories.vector import Embed
+from purser.context.retrieval import Via
 from purser.context.tokens import count_request
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
@@ -177,6 +179,34 @@ def test_vectors_find_by_meaning_and_words_go_on_without_them() -> None:
             memory.add_message("user", text)
         assert [one.text for one in memory.retrieve("Which pets?", 1)] == found
         assert [one.text for one in memory.retrieve("tea", 1)] == ["I like tea."]
+
+
+def test_what_is_found_by_meaning_alone_is_told_from_what_its_words_find_too() -> None:
+    memory = VectorMemory(embed)
+    for text in ("I have a dog.", "It rains.", "I like tea."):
+        memory.add_message("user", text)
+    assert {one.via for one in memory.retrieve("Which pets?")} == {Via.VECTOR}
+    assert [one.via for one in memory.retrieve("a dog", 1)] == [Via.BOTH]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param(lambda texts: [[1.0, 0.5]] * (len(texts) - 1), id="one too few"),
+        pytest.param(lambda texts: [[1.0, 0.5]] * (len(texts) + 1), id="one too many"),
+        pytest.param(lambda texts: [], id="none"),
+        pytest.param(lambda texts: [[1.0] * (2 + place) for place, _ in enumerate(texts)], id="of different lengths"),
+        pytest.param(lambda texts: [[1.0, 0.5, 0.2]] * len(texts), id="of another length than before"),
+    ],
+)
+def test_vectors_that_do_not_fit_leave_the_search_to_words(odd: Embed) -> None:
+    answers = iter([embed, odd, embed])
+    memory = VectorMemory(lambda texts: next(answers)(texts))
+    memory.add_message("user", "It rains.")
+    memory.retrieve("weather")
+    memory.add_message("user", "I like tea.")
+    assert [(one.text, one.via) for one in memory.retrieve("tea", 1)] == [("I like tea.", Via.LEXICAL)]
+    assert {one.via for one in memory.retrieve("Which pets?")} == {Via.VECTOR}, "vectors that fit count again"
 
 
 def test_hybrid_puts_what_it_finds_right_before_the_newest_user_message() -> None:

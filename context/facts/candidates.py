@@ -35,6 +35,8 @@ _JOINS = re.compile(
     re.IGNORECASE,
 )
 """Words between two values of the same owner, such as `on Friday at 3 pm`."""
+_AND = re.compile(r",? (?:and|y|e|und|et) |, ", re.IGNORECASE)
+"""Words after which the verb of the value before may be left out, as in `move lunch to noon and the dinner to 8 pm`."""
 _DATED = frozenset({Kind.DATE, Kind.TIME, Kind.MONEY})
 _LOOSE = frozenset({Kind.DATE, Kind.TIME, Kind.ID, Kind.ADDRESS})
 _TIMES = frozenset({Kind.DATE, Kind.TIME})
@@ -115,7 +117,8 @@ class _Sentence:
             touches = replacing and one.match.start() < replacing.new[1] and replacing.new[0] < one.match.end()
             strong = may_correct and any(language.is_changed.search(self.text) for language in self.languages)
             weak = may_correct and one.kind is Kind.PREFERENCE and reconsiders(self.text)
-            fact = self._fact(one.kind, self.speaker, one.relation, one.match, replacing.old if replacing else None)
+            subject = f"{self.speaker}'s {one.of}" if one.of else self.speaker
+            fact = self._fact(one.kind, subject, one.relation, one.match, replacing.old if replacing else None)
             yield Candidate(
                 fact, corrects=bool(touches or strong or weak), old=replacing.old_text if replacing and touches else ""
             )
@@ -129,13 +132,18 @@ class _Sentence:
     ) -> Iterator[tuple[Kind, re.Match[str], Owner | None, bool]]:
         """Values with their owners, and whether they correct; a value next to another one has its owner."""
         last: tuple[int, Owner | None, bool] = (0, None, False)
+        lead = ""
         asserts = not asks(self.text) and not unsure(self.text, self.languages)
         for kind, match in sorted(values(self.text, self.languages, but), key=lambda found: found[1].start()):
-            named = owner(self.text[: match.start()], self.speaker, self.languages) if asserts else None
+            before, between = self.text[: match.start()], self.text[last[0] : match.start()]
+            if lead and (joined := _AND.match(between)):
+                elliptic = lead + between[joined.end() :]
+                before = elliptic if owner(elliptic, self.speaker, self.languages) else before
+            named = owner(before, self.speaker, self.languages) if asserts else None
             if named and named.loose and kind not in _LOOSE:
                 named = None
-            corrects = may_correct and is_cued(self.text, match.span(), self.languages)
-            between = self.text[last[0] : match.start()]
+            lead = before[: named.start] if named else lead
+            corrects = may_correct and is_cued(before, self.text[match.end() :], self.languages)
             if last[0] and kind in _TIMES and _JOINS.fullmatch(between):
                 named, corrects = last[1] or named, corrects or last[2]
             last = (match.end(), named, corrects)

@@ -44,6 +44,8 @@ _LEADS = re.compile(
     re.IGNORECASE,
 )
 _DIGIT = re.compile(r"\d")
+_IN_NUMBER = re.compile(r"(?<=\d)(?:[.,](?=\d)|\.(?= ))")
+"""A point or comma that ends no clause, as in `$1,500` and `3. Mai`."""
 _CAPITAL = re.compile(r"(?<!^)\b[^\W\d_a-z]\w|^[^\W\d_a-z]\w+$")
 _SHORT = 3
 """Words of a short phrase."""
@@ -65,9 +67,10 @@ def replaced(sentence: str, languages: tuple[Language, ...]) -> Replacing | None
         return None
     patterns = [(pattern, False) for language in languages for pattern in language.replaces]
     patterns += [(pattern, True) for language in languages for pattern in language.denies]
+    clauses = _IN_NUMBER.sub("_", sentence)
     for pattern, denies in patterns:
-        if match := pattern.search(sentence):
-            new, old = match["new"].strip(), match["old"].strip()
+        if match := pattern.search(clauses):
+            new, old = (sentence[slice(*match.span(group))].strip() for group in ("new", "old"))
             if new and old and new.casefold() != old.casefold() and (_are_alike(new, old) or not denies):
                 return Replacing(match.span("new"), match.span("old"), _LEAD.sub("", new) or new, old)
     return None
@@ -95,16 +98,17 @@ def leads_over(sentence: str) -> bool:
     return _LEADS.search(sentence) is not None
 
 
-def is_cued(sentence: str, span: Span, languages: tuple[Language, ...]) -> bool:
-    """Whether the words around a value say that it replaces another one, such as `make it`."""
-    before, after = sentence[: span[0]], sentence[span[1] :]
+def is_cued(before: str, after: str, languages: tuple[Language, ...]) -> bool:
+    """Whether the words before and after a value say that it replaces another one, such as `make it`."""
     return any(language.is_cue.search(before) or language.is_cue_after.search(after) for language in languages)
 
 
 def bare_numbers(sentence: str, languages: tuple[Language, ...]) -> Iterator[re.Match[str]]:
     """Numbers that replace another one without repeating its unit, such as `make it three`."""
     for match in _A_NUMBER.finditer(sentence):
-        if _CLAUSE_END.match(sentence, match.end()) and is_cued(sentence, match.span(), languages):
+        if _CLAUSE_END.match(sentence, match.end()) and is_cued(
+            sentence[: match.start()], sentence[match.end() :], languages
+        ):
             yield match
 
 

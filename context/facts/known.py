@@ -8,7 +8,7 @@ from dataclasses import replace
 from purser.context.conversation.wording import words
 from purser.context.facts.candidates import Candidate
 from purser.context.facts.corrections import composed, within
-from purser.context.facts.values import IS, MENTIONS, Fact, Kind
+from purser.context.facts.values import ALLERGY, IS, MENTIONS, Fact, Kind
 
 REACH = 40
 """Messages that a correction without subject, such as "make it 5 pm", reaches back."""
@@ -101,7 +101,7 @@ class KnownFacts:
         if fact.kind is Kind.DECISION:
             return self._first(fact, lambda one: True, fact.kind)
         if fact.kind in _STATEMENTS:
-            return self._first(fact, lambda one: one.speaker == fact.speaker and _share(one, fact), fact.kind)
+            return self._first(fact, lambda one: _of_same(one, fact) and _share(one, fact), fact.kind)
         if candidate.related:
             return self._first(fact, lambda one: _shared_words(one.text, fact.text), fact.kind)
         if fact.topic:
@@ -246,9 +246,14 @@ def _may_correct(fact: Fact, one: Fact) -> bool:
     return one.kind not in _STATEMENTS or fact.speaker != _ASSISTANT or one.speaker == _ASSISTANT
 
 
+def _of_same(one: Fact, other: Fact) -> bool:
+    """Whether two statements of one speaker are about the same person."""
+    return (one.speaker, one.subject) == (other.speaker, other.subject)
+
+
 def _share(one: Fact, other: Fact) -> bool:
     """Whether two statements share a content word."""
-    return _shared_words(one.relation, other.relation)
+    return _shared_words(one.relation.removeprefix(ALLERGY), other.relation.removeprefix(ALLERGY))
 
 
 def _shared_words(one: str, other: str) -> bool:

@@ -56,8 +56,8 @@ _VOCATIVE = re.compile(
 )
 """Text before the name of the addressee, if the sentence ends with that name."""
 _NEGATED = re.compile(
-    r"(?:\b(?:not|isn['’]t|aren['’]t|nicht|pas)|不是|不在)(?:\s*\b(?:on|at|in|for|the|am|um|à|le|la|der|die|das"
-    r"|den))*\s*$",
+    r"(?:\b(?:not|isn['’]t|aren['’]t|no longer|nicht(?: mehr)?|pas)|不是|不在)(?:\s*\b(?:on|at|in|for|the|am|um|à|le"
+    r"|la|der|die|das|den))*\s*$",
     re.IGNORECASE,
 )
 """Words before a value that deny it."""

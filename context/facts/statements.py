@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from purser.context.conversation.wording import asks
 from purser.context.facts.languages import Language
@@ -102,6 +102,8 @@ class Owner:
     """Whether it is named by an article, as in `the budget`, and so may be somebody's."""
     loose: bool = False
     """Whether no verb joins it to the value, which names times, ids and addresses only."""
+    start: int = 0
+    """Where its name begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,8 @@ class Statement:
     """A preference, refusal or decision."""
 
     kind: Kind
+    of: str
+    """Who of the speaker's people it is about, such as `daughter`; empty for the speaker."""
     relation: str
     match: re.Match[str]
 
@@ -119,7 +123,7 @@ def statements(sentence: str, languages: tuple[Language, ...]) -> Iterator[State
         return
     taken: dict[Kind, int] = {}
     found = [
-        Statement(kind, _relation(relation, match), match)
+        Statement(kind, (match.groupdict().get("of") or "").lower(), _relation(relation, match), match)
         for language in languages
         for kind, relation, pattern in language.stated
         for match in pattern.finditer(sentence)
@@ -128,7 +132,8 @@ def statements(sentence: str, languages: tuple[Language, ...]) -> Iterator[State
     for one in sorted(found, key=lambda one: (one.match.start(), -one.match.end())):
         if one.match.start() >= taken.get(one.kind, 0):
             taken[one.kind] = one.match.end()
-            yield one
+            if not one.match.groupdict().get("other"):
+                yield one
 
 
 def owner(before: str, speaker: str, languages: tuple[Language, ...]) -> Owner | None:
@@ -141,7 +146,9 @@ def owner(before: str, speaker: str, languages: tuple[Language, ...]) -> Owner |
     """
     for language in languages:
         if match := language.is_owned.search(before):
-            return _owner(match, speaker, language)
+            found = _owner(match, speaker, language)
+            start = min(match.start(name) for name, text in match.groupdict().items() if text)
+            return replace(found, start=start) if found else None
     return None
 
 
@@ -173,5 +180,7 @@ def _relation(relation: str, match: re.Match[str]) -> str:
     """The relation of a statement; of a preference, its object in lower case."""
     if relation not in ("", ALLERGY):
         return relation
-    said = " ".join(next(filter(None, match.groups()), match[0]).split()).lower()
+    people = match.re.groupindex.values()
+    objects = (text for group, text in enumerate(match.groups(), 1) if text and group not in people)
+    said = " ".join(next(objects, match[0]).split()).lower()
     return f"{relation} {said}".strip()

@@ -145,14 +145,18 @@ ENGLISH = Language(
             ),
             ("", rf"\bI(?:['’]m| am) {_ADVERB}(?:not )?(?:very )?(?:a (?:big |huge )?fan of|into) {_OBJECT}"),
             (ALLERGY, rf"\bI(?:['’]m| am) {_ADVERB}(?:not )?(?:\w+ly )?allergic to {_OBJECT}"),
-            (ALLERGY, rf"\bI(?:['’]ve| have) (?:an? )?(?:\w+ )?allergy to {_OBJECT}"),
+            (ALLERGY, rf"\bI(?:['’]ve| {_ADVERB}have) (?:an? |any |no )?(?:\w+ )?allergy to {_OBJECT}"),
             (
                 ALLERGY,
-                r"\b[Mm]y (?:son|daughter|wife|husband|kid|child|partner|mother|father)(?: is"
-                r"|['’]s) allergic to ([\w -]+)",
+                rf"\b(?:my|our) (?P<of>{_WORD}(?: {_WORD}){{0,2}}?)(?: is| are|['’]s|['’]re)(?:n['’]t)? {_ADVERB}"
+                rf"(?:not )?(?:\w+ly )?allergic to {_OBJECT}",
             ),
             (DIET, r"\bI(?:['’]m| am) (?:(?:a|also|now|not|no longer|\w+ly) )*(vegan|vegetarian|pescatarian)\b"),
-            ("", r"\bI(?:['’]m| am) (?:(?:a|also|\w+ly) )*(lactose intolerant|gluten[- ]free|diabetic)\b"),
+            (
+                "",
+                r"\bI(?:['’]m| am) (?:(?:a|also|now|not|no longer|\w+ly) )*(lactose intolerant|gluten[- ]free"
+                r"|diabetic)\b",
+            ),
             ("", rf"\bI(?:['’]d| would) (?:much |\w+ly )*(?:prefer|rather) {_OBJECT}"),
         ),
         Kind.NEGATION: (
@@ -165,7 +169,8 @@ ENGLISH = Language(
             (
                 "rules out",
                 r"\b(?:must not|mustn['’]t|may not|cannot be|can['’]t be|(?:is|are) not (?:allowed|permitted)"
-                r"|no longer"
+                rf"|no longer(?!{_CLAUSE}* but | (?:a |\w+ly )?(?:allergic|vegan|vegetarian|pescatarian|like|love"
+                r"|enjoy)\b)"
                 rf"|under no circumstances){_CLAUSE}+",
             ),
             (
@@ -196,7 +201,7 @@ ENGLISH = Language(
     },
     replacing=(
         r"(?P<new>[^.;!?,]{1,60}?)(?:,? instead of|,? rather than)(?: (?:at|on|in|for|the))* (?P<old>[^.,;!?]{1,60})",
-        r"\b(?:not|isn['’]t)(?: (?:at|on|in|for|the"
+        r"\b(?:not|isn['’]t|aren['’]t|no longer)(?: (?:at|on|in|for|the"
         r"|use))* (?P<old>[^.,;!?]{1,60}?),? but (?:rather )?(?P<new>[^.,;!?]{1,60})",
         r"\b(?:replace|swap)d? (?P<old>[^.,;!?]{1,60}?) (?:with|for|by) (?P<new>[^.,;!?]{1,60})",
         r"\b(?:change|switch|move|update|rename|push|raise|cut|went|goes"
@@ -208,6 +213,9 @@ ENGLISH = Language(
         r"(?P<new>[^.;!?,]{1,60}?), (?:and )?not(?: (?:at|on|in|for|the))* (?P<old>[^.,;!?]{1,60})",
         r"(?P<new>[^.;!?,]{0,50}?(?-i:\b(?:\d[\w:.]*"
         r"|[A-Z][\w-]+))) (?:and )?not (?=(?-i:[\dA-Z]))(?P<old>[^.,;!?]{1,60})",
+        r"\b(?:(?:is|are) (?:not|no longer)|isn['’]t|aren['’]t)(?: (?:at|on|in|for|the))* (?P<old>[^.,;!?]{1,60}?)"
+        r"(?:[,;]| [–—-]) (?:it|that|they)(?:['’]s|['’]re| is| are)(?: (?:now|at|on|in|for|the))*"
+        r" (?P<new>[^.,;!?]{1,60})",
     ),
     cue=(
         rf"\bmak(?:e|ing) (?:it|that|them){_TO}|\bmake (?:the|my|our) (?:\w+ ){{1,3}}?{_TO}"

@@ -145,14 +145,17 @@ FRENCH = Language(
                 rf"\bje (?:ne )?suis (?:(?:aussi|très|pas|gravement|plus) )*allergique (?:à la |à l['’]"
                 rf"|aux? |à ){_OBJECT}",
             ),
-            (ALLERGY, rf"\bj['’]ai une allergie (?:à la |à l['’]|aux? |à ){_OBJECT}"),
-            (ALLERGY, r"\bet (?:aussi )?allergique (?:à la |à l['’]|aux? |à )([\w' -]+)"),
+            (
+                ALLERGY,
+                rf"\bj(?:['’]ai une |e n['’]ai (?:pas|plus) d['’]\s?)allergie (?:à la |à l['’]|aux? |à ){_OBJECT}",
+            ),
+            (ALLERGY, r"\bje suis [^.,;!?]{1,40} et (?:aussi )?allergique (?:à la |à l['’]|aux? |à )([\w' -]+)"),
             (
                 DIET,
                 r"\bje (?:ne )?suis (?:(?:plus|pas|devenue?|maintenant|aussi) )*(végane?|végétarien(?:ne)?"
                 r"|vegan)\b",
             ),
-            ("", r"\bje suis (intolérante? au lactose|diabétique)\b"),
+            ("", r"\bje (?:ne )?suis (?:(?:plus|pas) )?(intolérante? au lactose|diabétique)\b"),
         ),
         Kind.NEGATION: (
             (
@@ -175,8 +178,8 @@ FRENCH = Language(
         ),
     },
     replacing=(
-        r"\b(?:pas|non)(?: (?:à|le|la|au|en|de))* (?P<old>[^.,;!?]{1,60}?),? mais(?: (?:bien|plutôt|à|le|la|au"
-        r"|en))* (?P<new>[^.,;!?]{1,60})",
+        r"\b(?:pas|non|n['’]est plus)(?: (?:à|le|la|au|en|de))* (?P<old>[^.,;!?]{1,60}?),? mais(?: (?:bien|plutôt"
+        r"|à|le|la|au|en))* (?P<new>[^.,;!?]{1,60})",
         r"\bau lieu (?:de |du |d['’])(?P<old>[^.,;!?]{1,40}?), (?P<new>[^.,;!?]{1,60})",
         r"(?P<new>[^.,;!?]{1,60}?)(?: au lieu (?:de |du |d['’])|,? plutôt que )(?:(?:à|le|la|au"
         r"|en) )*(?P<old>[^.,;!?]{1,60})",
@@ -185,6 +188,8 @@ FRENCH = Language(
         r"|report)\w* (?:[\w ]{1,20}? )?de (?P<old>[^.,;!?]{1,40}?) à (?P<new>[^.,;!?]{1,40})",
     ),
     denying=(
+        r"\b(?:n['’]est|ne sont) (?:pas|plus)(?: (?:à|le|la|au|en|de))* (?P<old>[^.,;!?]{1,60}?)[,;] (?:c['’]est"
+        r"|ce sont|(?:il|elle) est)(?: (?:maintenant|à|le|la|au|en|de))* (?P<new>[^.,;!?]{1,60})",
         r"(?P<new>[^.,;!?]{1,60}?)(?:, (?:et )?(?:non )?pas | et (?:non )?pas )(?:(?:à|le|la|au"
         r"|en) )*(?P<old>[^.,;!?]{1,60})",
     ),

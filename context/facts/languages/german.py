@@ -14,14 +14,17 @@ _NO_NOUN = (
 _WORD = r"(?!(?:mein\w*|dein\w*|ist|sind|dass|ich|wir|und|aber|wenn|nicht|das)\b)[\w-]+"
 _CLAUSE = r"[^.,;!?\n]"
 _END = (
-    r"(?= (?:weil|aber|wenn|während|da|jetzt|mehr|statt)\b| und (?:(?:ich|bin|habe|mein|meine|wir|er|sie|es"
+    r"(?= (?:weil|aber|wenn|während|da|jetzt|statt)\b| und (?:(?:ich|bin|habe|mein|meine|wir|er|sie|es"
     r"|auch|hasse|mag|bitte|das|der|die)\b)|[.,;!?]|$)"
 )
-_OBJECT = rf"([^.,;!?\n]{{2,}}?){_END}"
+_DENIED = r"(?:(?:auch|jetzt|nun|inzwischen|gar|überhaupt|leider|stark|sehr|doch|nicht|mehr|keine?n?) )*"
+_OBJECT = rf"([^.,;!?\n]{{2,}}?)(?: (?:gar|überhaupt|leider|so|nicht|mehr))*{_END}"
 _TO = (
     r"(?:\s*\b(?:um|am|auf|an|den|die|der|das|dem|im|in|für|bei|zu|zur|zum|erst|nur|es|sind|ist|doch|lieber"
     r"|besser)\b)*[\s,:]*"
 )
+
+_PERSON = rf"(?:mein|unser)e?r? (?P<of>{_WORD}(?: {_WORD})?)"
 
 GERMAN = Language(
     capitalizes_nouns=True,
@@ -147,23 +150,20 @@ GERMAN = Language(
             (
                 "",
                 rf"\bich (?:mag|liebe|hasse|bevorzuge|verabscheue|esse gerne?|trinke gerne?) (?!das\b|es\b|dich\b"
-                rf"|sie\b|ihn\b)(?:(?:sehr|gerne?|am liebsten|lieber|überhaupt|wirklich|jetzt) )*(?!das[.,!]"
-                rf"|es\b){_OBJECT}",
+                rf"|sie\b|ihn\b)(?:(?:sehr|gerne?|am liebsten|lieber|überhaupt|wirklich|jetzt|nicht|keine?n?) )*"
+                rf"(?!das[.,!]|es\b){_OBJECT}",
             ),
             ("", rf"\bich (?:esse|trinke|fliege|sitze) (?:lieber|keine?n?|nie) {_OBJECT}"),
-            (
-                ALLERGY,
-                rf"\bich bin (?:(?:auch|stark|leider|sehr|nicht|doch) )*(?:allergisch) (?:gegen"
-                rf"|auf) {_OBJECT}",
-            ),
-            (ALLERGY, rf"\b(?:bin|habe) (?:eine? )?(?:allergisch|Allergie) (?:gegen|auf) {_OBJECT}"),
-            (ALLERGY, r"\bgegen ([\w-]+) (?:allergisch)\b"),
+            (ALLERGY, rf"\b(?:ich )?bin (?:ich )?{_DENIED}allergisch (?:gegen|auf) {_OBJECT}"),
+            (ALLERGY, rf"\b(?:ich )?habe (?:ich )?{_DENIED}(?:eine )?Allergie (?:gegen|auf) {_OBJECT}"),
+            (ALLERGY, rf"\b(?:{_PERSON} ist|ich(?: bin)?|bin(?: ich)?) {_DENIED}gegen ([\w-]+) {_DENIED}allergisch\b"),
+            (ALLERGY, rf"\b{_PERSON} ist {_DENIED}allergisch (?:gegen|auf) {_OBJECT}"),
             (
                 DIET,
-                r"\bich bin (?:(?:jetzt|kein|keine|nicht mehr|auch|seit \w+) )*(Veganer(?:in)?"
-                r"|Vegetarier(?:in)?|vegan|vegetarisch)\b",
+                rf"\bich bin {_DENIED}(?:kein |seit \w+ )?(Veganer(?:in)?"
+                r"|Vegetarier(?:in)?|vegan|vegetarisch)\b(?: mehr\b)?",
             ),
-            ("", r"\bich bin (laktoseintolerant|Diabetiker(?:in)?)\b"),
+            ("", rf"\bich bin {_DENIED}(?:kein )?(laktoseintolerant|Diabetiker(?:in)?)\b"),
         ),
         Kind.NEGATION: (
             (
@@ -195,8 +195,8 @@ GERMAN = Language(
         ),
     },
     replacing=(
-        r"\bnicht(?: (?:am|um|auf|in|der|die|das|den))* (?P<old>[^.,;!?]{1,60}?),? sondern(?: (?:am|um|auf|in"
-        r"|erst))* (?P<new>[^.,;!?]{1,60})",
+        r"\bnicht(?: (?:mehr|am|um|auf|in|der|die|das|den))* (?P<old>[^.,;!?]{1,60}?),? sondern(?: (?:am|um|auf|in"
+        r"|erst|der|die|das|den))* (?P<new>[^.,;!?]{1,60})",
         r"\b(?:statt|anstatt|anstelle)(?: (?:von|am|um|des|der))* (?P<old>[^.,;!?]{1,40}?),? (?:lieber|jetzt|nun"
         r"|doch|nehmen wir|nimm) (?P<new>[^.,;!?]{1,60})",
         r"(?P<new>[^.,;!?]{1,60}?)(?: statt| anstatt| anstelle)(?: (?:von|am|um|in|des|der"
@@ -207,6 +207,8 @@ GERMAN = Language(
     denying=(
         r"(?P<new>[^.,;!?]{1,60}?)(?:, (?:und )?nicht| und nicht)(?: (?:am|um|in|der|die"
         r"|den))* (?P<old>[^.,;!?]{1,60})",
+        r"\bnicht(?: (?:mehr|am|um|auf|in|der|die|das|den))* (?P<old>[^.,;!?]{1,60}?)[,;] (?:es|sie|er|das|die|der)"
+        r" (?:ist|sind|liegt|beträgt)(?: (?:jetzt|am|um|auf|bei|in|der|die|das|den))* (?P<new>[^.,;!?]{1,60})",
     ),
     cue=(
         rf"\b(?:lieber|besser|doch)\b{_TO}|\b(?:mach(?:en)?|setz\w*|leg\w*|verschieb\w*|verleg\w*|änder\w*"

@@ -1,7 +1,7 @@
 """Japanese."""
 
 from purser.context.facts.languages.language import Language
-from purser.context.facts.values import ALLERGY, Kind
+from purser.context.facts.values import ALLERGY, DIET, Kind
 
 _SAID = r"[^，。！？、,.!?\s]"
 _DAY = (
@@ -11,6 +11,16 @@ _DAY = (
 _PART = r"(?:午前|午後|朝|昼|夕方|夜|深夜|今夜|今晩)"
 _HOUR = r"(?:十[一二]?|[一二三四五六七八九])"
 _NOUN = r"[\u30a0-\u30ff\u4e00-\u9fffA-Za-zー]{1,12}"
+_SELF = r"(?:私|わたし|僕|ぼく|俺|おれ)(?:たち)?"
+_PERSON = (
+    r"(?:娘|息子|妻|夫|嫁|旦那|主人|母|父|両親|兄|姉|弟|妹|子供|子ども|友達|友人|彼女|彼|同僚|上司|祖母|祖父|家族)(?:さん|ちゃん|たち)?"
+    r"|[\u3040-\u30ff\u4e00-\u9fff]{1,6}?(?:さん|ちゃん|くん)"
+)
+_WHO = rf"(?:(?:{_SELF}|(?:{_SELF}の|うちの)?(?P<of>{_PERSON}))(?:には|は|も|が)、?)?(?:もう|今は|実は|、)*"
+_DENIED = (
+    r"(?:(?:じゃ|で|が|は|も|もう|今は|全く|まったく|、)*"
+    r"(?:ありません(?:でした)?|(?:なくな|治)(?:りました|った)|な(?:いです|かった|い)))?"
+)
 
 JAPANESE = Language(
     values={
@@ -38,9 +48,12 @@ JAPANESE = Language(
     articles=frozenset(),
     statements={
         Kind.PREFERENCE: (
-            ("", rf"({_SAID}{{1,20}}?)(?:が|は)(?:大好き|好きじゃ|好きでは|好き|大嫌い|嫌い|苦手)"),
-            (ALLERGY, rf"({_SAID}{{1,12}}?)(?:の)?アレルギー"),
-            ("diet", r"(ベジタリアン|ヴィーガン|ビーガン)(?:です|だ|になり)"),
+            ("", rf"{_WHO}({_SAID}{{1,20}}?)(?:が|は|も)(?:大好き|好き|大嫌い|嫌い|苦手){_DENIED}"),
+            (
+                ALLERGY,
+                rf"{_WHO}(?!何|特に|[にのはもが]+アレ)({_SAID}{{1,12}}?)(?:に対(?:する|して)|の|には?|は)?アレルギー{_DENIED}",
+            ),
+            (DIET, rf"{_WHO}(ベジタリアン|ヴィーガン|ビーガン)(?:です|だ|になり|(?=で|じ){_DENIED})"),
         ),
         Kind.NEGATION: (("rules out", rf"{_SAID}{{2,30}}(?:ないでください|しないで|禁止|てはいけな)"),),
         Kind.DECISION: (

@@ -4,6 +4,12 @@ from purser.context.facts.languages.language import Language
 from purser.context.facts.values import ALLERGY, Kind
 
 _NEVER = r"(?!)"
+_PERSON = (
+    r"(?:딸|아들|아내|남편|와이프|엄마|아빠|어머니|아버지|부모님|형|누나|오빠|언니|동생|친구|여자친구|남자친구|아이)"
+)
+_WHO = rf"(?:(?:(?:제|내|우리) )?(?P<of>{_PERSON})(?:에게는|한테는|는|은|이|가|도) )?"
+_ADVERB = r"(?:(?:정말|너무|아주|제일|가장|이제|더 이상|더는|전혀|안|별로) )*"
+_DENIED = r"(?: (?:않|못)[가-힣]*)?"
 
 KOREAN = Language(
     values={
@@ -26,10 +32,12 @@ KOREAN = Language(
         Kind.PREFERENCE: (
             (
                 "",
-                r"([^，。！？、,.!?\s]{1,12}?)[을를이가]? (?:(?:정말|너무|아주|제일|가장) )?(?:좋아|싫어"
-                r"|못 먹)[가-힣]*",
+                rf"{_WHO}([^，。！？、,.!?\s]{{1,12}}?)[을를이가]? {_ADVERB}(?:좋아|싫어|못 먹)[가-힣]*{_DENIED}",
             ),
-            (ALLERGY, r"([^，。！？、,.!?\s]{1,12}) 알레르기[가-힣]*"),
+            (
+                ALLERGY,
+                rf"{_WHO}([^，。！？、,.!?\s]{{1,12}}) 알레르기[가-힣]*(?: {_ADVERB}(?:있|없|아니)[가-힣]*{_DENIED})?",
+            ),
         ),
         Kind.NEGATION: (("rules out", r"\S{1,20} ?지 (?:마|말)[가-힣]*|\S{1,20} 금지"),),
         Kind.DECISION: (("decides", r"\S{1,20} ?(?:하기로 했|로 결정)[가-힣]*"),),

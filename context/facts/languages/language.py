@@ -30,10 +30,11 @@ class Language:
     statements: Mapping[Kind, tuple[tuple[str, str], ...]]
     """Patterns of preferences, refusals and decisions, each after its relation.
 
-    An empty relation stands for the text of the group that takes part, in lower case.
+    An empty relation stands for the text of the group that takes part, in lower case. The group `of` holds one of the
+    speaker's people, such as `daughter`, whom the statement is about; with the group `other`, it is about anybody.
     """
     replacing: tuple[str, ...]
-    """Patterns that name an old and a new value, as groups `old` and `new`."""
+    """Patterns that name an old and a new value, as groups `old` and `new`; a number has no point and no comma."""
     denying: tuple[str, ...]
     """The same, with no word but a denial of the old value, such as `5 pm, not 3 pm`."""
     cue: str

@@ -89,8 +89,8 @@ SPANISH = Language(
         Kind.TIME: (
             rf"(?:(?<=\ba )|(?<=\bde )|(?<=\bdesde )|(?<=\bhasta )|(?<=\bpara )|(?<=\bson )|(?<=\bsobre )"
             rf"|(?<=\bes a ))"
-            rf"las? (?:\d{{1,2}}|{_HOUR})\b(?:[:.]\d\d)?(?: y (?:media|cuarto|\w+)\b| menos (?:cuarto"
-            rf"|\w+)\b)?(?: en punto)?"
+            rf"las? (?:\d{{1,2}}|{_HOUR})\b(?:[:.]\d\d)?(?: (?:y|menos) (?:media|cuarto|cinco|diez|veinte"
+            rf"|veinticinco|\d{{1,2}})\b)?(?: en punto)?"
             rf"(?: de la (?:mañana|tarde|noche|madrugada)| [ap]\.?\s?m\b\.?| horas)?"
             rf"|\b\d{{1,2}}(?::\d\d)? ?h(?:oras)?\b(?! \w+ de)|\bmediod[ií]a\b|\bmedianoche\b"
         ),
@@ -128,14 +128,14 @@ SPANISH = Language(
         Kind.PREFERENCE: (
             (
                 "",
-                rf"\b(?:no )?me (?:gustan?|encantan?|molestan?|disgustan?) (?:mucho |más |nada )*(?!que\b"
+                rf"\b(?:(?:ya )?no )?me (?:gustan?|encantan?|molestan?|disgustan?) (?:mucho |más |nada )*(?!que\b"
                 rf"|eso\b){_OBJECT}",
             ),
-            ("", rf"(?<!si )\b(?:prefiero|odio|detesto|adoro|no soporto) (?!que\b|eso\b){_OBJECT}"),
-            (ALLERGY, rf"\b(?:no )?soy (?:muy )?al[ée]rgic[oa] (?:al? |a los |a las |a la )?{_OBJECT}"),
-            (ALLERGY, rf"\btengo alergia (?:al? |a los |a las |a la )?{_OBJECT}"),
-            (DIET, r"\b(?:ya no soy|soy|no soy) (vegan[oa]|vegetarian[oa])\b"),
-            ("", r"\bsoy (intolerante a la lactosa|celíac[oa]|diabétic[oa])\b"),
+            ("", rf"(?<!si )\b(?:(?:ya )?no )?(?:prefiero|odio|detesto|adoro|no soporto) (?!que\b|eso\b){_OBJECT}"),
+            (ALLERGY, rf"\b(?:(?:ya )?no )?soy (?:muy )?al[ée]rgic[oa] (?:al? |a los |a las |a la )?{_OBJECT}"),
+            (ALLERGY, rf"\b(?:(?:ya )?no )?tengo (?:una |ninguna )?alergia (?:al? |a los |a las |a la )?{_OBJECT}"),
+            (DIET, r"\b(?:(?:ya )?no )?soy (vegan[oa]|vegetarian[oa])\b"),
+            ("", r"\b(?:(?:ya )?no )?soy (intolerante a la lactosa|celíac[oa]|diabétic[oa])\b"),
         ),
         Kind.NEGATION: (
             (
@@ -144,7 +144,10 @@ SPANISH = Language(
                 rf"|nunca) (?!te preocupes|sé|hay|es|está|me|te|lo|la|puedo|quiero|tengo|olvides|importa)\w+(?:es|as"
                 rf"|en|an|e|a|éis|áis)\b{_CLAUSE}+",
             ),
-            ("rules out", rf"\b(?:no se puede|no está permitido|está prohibido|ya no){_CLAUSE}+"),
+            (
+                "rules out",
+                rf"\b(?:no se puede|no está permitido|está prohibido|ya no(?! (?:me|soy|tengo)\b)){_CLAUSE}+",
+            ),
             ("rules out", rf"\b(?:nunca|no) (?:como|bebo|fumo|quiero|uso|acepto)\b{_CLAUSE}+"),
         ),
         Kind.DECISION: (
@@ -168,7 +171,11 @@ SPANISH = Language(
         r"|de))* (?P<old>[^.,;!?]{1,60}?) (?:por|a|para) (?P<new>[^.,;!?]{1,60})",
         r"\ben (?:vez|lugar) de (?P<old>[^.,;!?]{1,40}?), (?P<new>[^.,;!?]{1,60})",
     ),
-    denying=(r"(?P<new>[^.,;!?]{1,60}?)(?:,? y no|, no)(?: (?:a|en|el|la|es))* (?P<old>[^.,;!?]{1,60})",),
+    denying=(
+        r"\bno (?:es|son|está|sale|cuesta)(?: (?:a|de|en|el|la))* (?P<old>[^.,;!?]{1,60}?)[,;] (?:es|son|está|sale"
+        r"|cuesta)(?: (?:ahora|a|de|en|el|la))* (?P<new>[^.,;!?]{1,60})",
+        r"(?P<new>[^.,;!?]{1,60}?)(?:,? y no|, no)(?: (?:a|en|el|la|es))* (?P<old>[^.,;!?]{1,60})",
+    ),
     cue=(
         rf"\bmejor{_TO}|\bque sean?{_TO}|\b(?:cambi|pas|muev|mov|aplaz|retras|adelant|sub|baj|pon|pospon|aument"
         rf"|reduc)\w*(?: \w+){{0,3}}? (?:a|al|para|hasta)\b{_TO}"

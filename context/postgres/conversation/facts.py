@@ -1,14 +1,15 @@
 """Postgres store of facts: derived from the messages of a thread, in steps, up to the last one that was read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import asyncpg
 
-from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.pools import Pool, connected, retrying
 from purser.budget.postgres.connections.queries import load
 from purser.context.conversation.messages import Message, StoredMessage
 from purser.context.facts import RULES_VERSION, Fact, Kind, changed_facts
 from purser.context.postgres.conversation.placeholders import Placeholders
+from purser.context.postgres.sessions.sessions import refusing_deleted
 
 _SQL = load("purser.context.postgres.conversation", "facts.sql")
 Thread = tuple[str, str, str]
@@ -38,6 +39,7 @@ class Facts:
 
         Raises:
             RedactionFailed: a detector failed, so nothing may be derived from a text.
+            SessionDeleted: the session was deleted meanwhile.
         """
         await self._follow((tenant, session_id, thread))
         return await self.stored(tenant, session_id, thread)
@@ -70,7 +72,8 @@ class Facts:
         changed, _ = await self._placeholders.redacted(
             tenant, session_id, lambda redactor: changed_facts(live, _messages(unread, thread), redactor.redact)
         )
-        await self._store(key, known, unread[-1]["seq"], changed)
+        with refusing_deleted(session_id):
+            await retrying(lambda: self._store(key, known, unread[-1]["seq"], changed))
         return True
 
     async def _store(self, key: Thread, known: asyncpg.Record | None, last_seq: int, changed: Iterable[Fact]) -> None:
@@ -88,8 +91,11 @@ class Facts:
             await own.execute(_SQL["add"], *key, list(map(_row, changed)))
 
 
-def _messages(rows: Sequence[asyncpg.Record], thread: str) -> list[StoredMessage]:
-    return [StoredMessage(row["seq"], thread, Message.stored(row["body"]), {}, row["created_at"]) for row in rows]
+def _messages(rows: Sequence[asyncpg.Record], thread: str) -> Iterator[StoredMessage]:
+    for row in rows:
+        message = Message.stored(row["body"])
+        # The column is in UTC: only the message itself knows the day where it was written.
+        yield StoredMessage(row["seq"], thread, message, {}, message.created_at or row["created_at"])
 
 
 def _fact(row: asyncpg.Record) -> Fact:

@@ -1,4 +1,4 @@
-"""Facts of small dialogues in six languages: what holds, what a later message supersedes, and what is no fact."""
+"""Facts of small dialogues in seven languages: what holds, what a later message supersedes, and what is no fact."""
 
 import tomllib
 from pathlib import Path

@@ -134,6 +134,28 @@ def test_subject_and_relation_are_found_where_the_text_names_them() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("I'm allergic to peanuts.", "anna"),
+        ("My daughter isn't allergic to peanuts.", "anna's daughter"),
+        ("Our little boy is severely allergic to cats.", "anna's little boy"),
+        ("我女儿对花生过敏。", "anna's 女儿"),
+        ("我的朋友也对花生过敏。", "anna's 朋友"),
+        ("我对花生过敏。", "anna"),
+        ("Meine Frau ist nicht allergisch gegen Milch.", "anna's frau"),
+        ("Unsere Tochter ist auch gegen Nüsse allergisch.", "anna's tochter"),
+        ("私の母は卵アレルギーです。", "anna's 母"),
+        ("私は卵アレルギーです。", "anna"),
+        ("제 동생은 우유 알레르기가 있어요.", "anna's 동생"),
+        ("저는 우유 알레르기가 있어요.", "anna"),
+    ],
+)
+def test_an_allergy_is_one_of_the_person_who_has_it(text: str, subject: str) -> None:
+    found = [fact.subject for fact in facts_of(Message("user", text, name="anna")) if fact.kind is Kind.PREFERENCE]
+    assert found == [subject]
+
+
 def test_a_fact_knows_its_message_its_sentence_and_who_said_it() -> None:
     [fact] = facts_of(assistant("hello"), Message("user", "Hi. We leave on 2027-03-05.", name="anna"))
     assert (fact.seq, fact.text, fact.speaker) == (2, "We leave on 2027-03-05.", "anna")

@@ -21,7 +21,27 @@ PIECES = (
         "不是",
     ),
     *("21 Main ", "12 Main Street, not ", "Calle A de ", "rue de la A ", "Hauptstraße ", "a las 5 ", "um 5 ", "à 5 h "),
-    *("See you tomorrow ", "move the meeting to ", "$1,", "2027-03-05 ", "ABC123 ", "x@y.org ", '{"id": ', "[", "《"),
+    *(
+        "See you tomorrow ",
+        "move the meeting to ",
+        "$1,",
+        "3. ",
+        "2027-03-05 ",
+        "ABC123 ",
+        "x@y.org ",
+        '{"id": ',
+        "[",
+        "《",
+    ),
+    *(
+        "and my a to 5 pm ",
+        "is not 5, it's ",
+        "nicht mehr ",
+        "我对没有不再",
+        "他对",
+        "卵アレルギーではもう",
+        "딸은 알레르기 더는 ",
+    ),
 )
 LENGTH = 60_000
 """Characters: seconds in linear time, hours in quadratic time, which exceeds the timeout of a test."""

@@ -74,6 +74,23 @@ async def test_facts_of_other_rules_are_derived_again(pool: Pool, facts: Facts) 
     assert budgets(await newer.all(TENANT, SESSION)) == [(1, "$300", None)]
 
 
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("2026-11-20T01:00:00+08:00", "2026-11-21"),
+        ("2026-11-19T22:00:00-05:00", "2026-11-20"),
+        ("2026-11-19T22:00:00Z", "2026-11-20"),
+    ],
+)
+async def test_a_relative_date_counts_from_the_day_where_the_message_was_written(
+    pool: Pool, facts: Facts, written: str, day: str
+) -> None:
+    await say(pool, Message.parse({"role": "user", "content": "We meet tomorrow.", "created_at": written}))
+    found = await facts.all(TENANT, SESSION)
+    assert [fact.value for fact in found] == [f"tomorrow ({day})"]
+    assert found == extract_facts(await Conversations(pool).read_thread(TENANT, SESSION))
+
+
 async def test_tenants_sessions_and_threads_are_apart(pool: Pool, facts: Facts) -> None:
     await say(pool, user("My budget is $300."))
     await say(pool, user("My budget is $400."), thread="t1/a1")

@@ -149,7 +149,14 @@ def _messages(figures: Figures, deliveries: DeliveryFigures) -> Iterator[Metric]
         "purser_webhook_deliveries_failing", "Webhook deliveries that failed and are tried again.", deliveries.failing
     )
     yield GaugeMetricFamily(
-        "purser_webhooks_disabled", "Webhooks that were turned off because they failed too long.", deliveries.disabled
+        "purser_webhooks_disabled",
+        "Webhooks that were disabled because their receiver answered 410.",
+        deliveries.disabled,
+    )
+    yield GaugeMetricFamily(
+        "purser_webhook_event_oldest_seconds",
+        "Age of the oldest event for which no webhook deliveries have been created yet; 0 without any.",
+        deliveries.unseen_s,
     )
 
 

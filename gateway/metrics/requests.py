@@ -46,6 +46,14 @@ class Metrics:
             registry=self.registry,
         )
         steps = Counter("purser_hold_steps", "Steps of open holds over HTTP.", ("step",), registry=self.registry)
+        self._webhook_failures = Counter(
+            "purser_webhook_failures",
+            "Webhook messages that were given up, or that could not be created.",
+            ("reason",),
+            registry=self.registry,
+        )
+        for reason in ("given_up", "not_created"):
+            self._webhook_failures.labels(reason)
         # Looking up labels takes longer than counting; there are few of them.
         self._requests, self._seconds, self._steps = cache(requests.labels), cache(seconds.labels), cache(steps.labels)
 
@@ -69,6 +77,10 @@ class Metrics:
     def stepped(self, step: str) -> None:
         """Counts a step of a hold: `attempted`, `settled`, `released`, `extended`, or `refused` for an addition."""
         self._steps(step).inc()
+
+    def webhook_failed(self, reason: str) -> None:
+        """Counts a webhook message that is not delivered: `given_up`, or `not_created`."""
+        self._webhook_failures.labels(reason).inc()
 
 
 def source(registry: CollectorRegistry) -> Source:

@@ -1,15 +1,16 @@
 """Deliveries to webhooks: one for each webhook and event, sent at least once and logged."""
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
 import asyncpg
+import structlog
 
 from purser.budget.actors import Actor
-from purser.budget.errors import NotFound
+from purser.budget.errors import LedgerUnavailable, NotFound
 from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
@@ -27,6 +28,8 @@ BATCH = 200
 LEASE = timedelta(seconds=60)
 """Time for which a claimed delivery belongs to its sender."""
 _ABOUT_BUDGETS = (EventKind.APPROVAL, EventKind.THRESHOLD)
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +94,12 @@ class Deliveries:
         self._public_url = public_url
         self._links = links
 
-    async def make(self) -> bool:
-        """Creates the deliveries of the next events; returns whether there may be more."""
+    async def make(self, on_failure: Callable[[], None]) -> bool:
+        """Creates the deliveries of the next events; returns whether there may be more.
+
+        An event whose message cannot be created is not delivered: its position is logged, `on_failure` is called, and
+        the next event follows. The event itself stays readable (`GET /v1/events`).
+        """
         # Read before the webhooks: one that is created in between gets every later event.
         newest = await self._events.newest()
         async with connected(self._pool, None) as own:
@@ -102,17 +109,29 @@ class Deliveries:
             return False
         events = await self._chosen(hooks, place, newest)
         until = events[-1].position if len(events) == BATCH else newest
-        rows = await self._messages(events, hooks)
+        rows = await self._messages(events, hooks, on_failure)
         async with connected(self._pool, None) as own, own.transaction():
             if rows:
                 await own.execute(_SQL["add"], *map(list, zip(*rows, strict=True)))
             await own.execute(_SQL["advance"], until)
         return len(events) == BATCH
 
-    async def claim(self, limit: int, busy: Collection[str]) -> list[ClaimedDelivery]:
-        """Claims the next due delivery of each webhook not in `busy`; it is due again after `LEASE`."""
+    async def claim(self, limit: int, busy: Collection[str], per_tenant: int) -> list[ClaimedDelivery]:
+        """Claims the next due delivery of each webhook not in `busy`; it is due again after `LEASE`.
+
+        Args:
+            limit: most deliveries to claim.
+            busy: webhooks for which the caller has a delivery in progress.
+            per_tenant: most deliveries of one tenant, including those in progress.
+        """
         async with connected(self._pool, None) as own:
-            return [ClaimedDelivery(**found) for found in await own.fetch(_SQL["claim"], limit, [*busy], LEASE)]
+            claimed = await own.fetch(_SQL["claim"], limit, [*busy], per_tenant, LEASE)
+        return [ClaimedDelivery(**found) for found in claimed]
+
+    async def end_disabled(self) -> None:
+        """Ends due deliveries of disabled webhooks: their messages would be old when the webhook is enabled again."""
+        async with connected(self._pool, None) as own:
+            await own.execute(_SQL["end_disabled"])
 
     async def delivered(self, delivery: ClaimedDelivery, status: int, duration_ms: int) -> None:
         """Marks a delivery as delivered."""
@@ -172,23 +191,36 @@ class Deliveries:
         tenants = sorted({hook.tenant for hook in hooks})
         return await self._events.of(tenants, kinds, after, until, BATCH) if hooks else []
 
-    async def _messages(self, events: list[Event], hooks: list[Webhook]) -> list[tuple[str, int, str, dict[str, Any]]]:
+    async def _messages(
+        self, events: list[Event], hooks: list[Webhook], on_failure: Callable[[], None]
+    ) -> list[tuple[str, int, str, dict[str, Any]]]:
         """Creates webhook id, position, message id and body of each delivery."""
         found = []
         for event in events:
-            subscribed = [hook for hook in hooks if _wants(hook, event)]
-            if not subscribed:
-                continue
-            body = payload(event, await self._budget(event), self._public_url, datetime.now(UTC), self._links)
-            for hook in subscribed:
-                message_id = f"msg_{hook.webhook_id}_{event.position}"
-                found.append((hook.webhook_id, event.position, message_id, {"id": message_id} | body))
+            try:
+                found += await self._messages_of(event, hooks)
+            except LedgerUnavailable:
+                raise
+            except Exception as error:
+                log.error(
+                    "no webhook message could be created", position=event.position, kind=event.kind,
+                    error=type(error).__name__,
+                )  # fmt: skip
+                on_failure()
         return found
+
+    async def _messages_of(self, event: Event, hooks: list[Webhook]) -> list[tuple[str, int, str, dict[str, Any]]]:
+        subscribed = [hook for hook in hooks if _wants(hook, event)]
+        if not subscribed:
+            return []
+        body = payload(event, await self._budget(event), self._public_url, datetime.now(UTC), self._links)
+        ids = [(hook.webhook_id, f"msg_{hook.webhook_id}_{event.position}") for hook in subscribed]
+        return [(webhook_id, event.position, message, {"id": message} | body) for webhook_id, message in ids]
 
     async def _budget(self, event: Event) -> BudgetView | None:
         if event.kind not in _ABOUT_BUDGETS or event.scope is None:
             return None
-        return await self._policies.budget(event.tenant, Scope.parse(event.scope))
+        return await self._policies.budget(event.tenant, Scope.stored(event.scope))
 
 
 def _wants(hook: Webhook, event: Event) -> bool:

@@ -20,18 +20,36 @@ on conflict (only_row) do update set position = greatest(webhook_cursor.position
 insert into deliveries (webhook_id, tenant, message_id, payload)
 select webhook_id, tenant, $3, $4 from webhooks where tenant = $1 and webhook_id = $2 returning *;
 
+-- name: end_disabled
+-- Due deliveries of disabled webhooks, except tests.
+update deliveries d set state = 'failed', error = 'disabled', ended_at = clock_timestamp()
+from webhooks w
+where w.webhook_id = d.webhook_id and not w.enabled and d.position is not null
+  and d.state = 'pending' and d.next_at <= clock_timestamp();
+
 -- name: claim
--- The next due delivery of each webhook for which this process has none in progress ($2); due again after a lease ($3),
--- in case the process dies. Tests are sent to disabled webhooks too.
-update deliveries d set tries = d.tries + 1, next_at = clock_timestamp() + $3::interval
-from webhooks w, (
-    select x.delivery_id from webhooks h cross join lateral (
-        select y.delivery_id from deliveries y
+-- The next due delivery of each webhook for which this process has none in progress ($2), with at most $3 of one tenant in
+-- progress. Tenants with the fewest come first. Due again after a lease ($4), in case the process dies. Tests are sent to
+-- disabled webhooks too.
+with busy as (select tenant, count(*) as sending from webhooks where webhook_id = any ($2::text[]) group by tenant),
+due as (
+    select x.delivery_id, x.next_at,
+           coalesce(b.sending, 0) + row_number() over (partition by h.tenant order by x.next_at, x.delivery_id) as place
+    from webhooks h left join busy b on b.tenant = h.tenant
+    cross join lateral (
+        select y.delivery_id, y.next_at from deliveries y
         where y.webhook_id = h.webhook_id and y.state = 'pending' and y.next_at <= clock_timestamp()
           and (h.enabled or y.position is null)
-        order by y.next_at, y.delivery_id limit 1 for update skip locked) x
-    where h.webhook_id <> all ($2::text[]) limit $1) due
-where d.delivery_id = due.delivery_id and w.webhook_id = d.webhook_id
+        order by y.next_at, y.delivery_id limit 1) x
+    where h.webhook_id <> all ($2::text[])),
+-- Another process may claim the same ones at the same time: what it holds is skipped, what it has claimed is no longer due.
+claimed as materialized (
+    select y.delivery_id from deliveries y join due on due.delivery_id = y.delivery_id
+    where due.place <= $3 and y.state = 'pending' and y.next_at <= clock_timestamp()
+    order by due.place, due.next_at, y.delivery_id limit $1 for update of y skip locked)
+update deliveries d set tries = d.tries + 1, next_at = clock_timestamp() + $4::interval
+from claimed c, webhooks w
+where d.delivery_id = c.delivery_id and w.webhook_id = d.webhook_id
 returning d.delivery_id, d.webhook_id, d.tenant, d.message_id, d.payload, d.tries, w.url, w.secret,
           case when w.previous_until > clock_timestamp() then w.previous_secret end as previous_secret;
 

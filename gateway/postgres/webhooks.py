@@ -4,6 +4,7 @@ import base64
 import secrets
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -124,17 +125,20 @@ class Webhooks:
         return after, secret
 
     async def renew_secrets(self) -> int:
-        """Encrypts all secrets with the first key; returns for how many webhooks they cannot be read."""
+        """Encrypts all secrets with the first key, and removes previous ones that sign no more; returns for how many
+        webhooks the current secret cannot be read."""
         unreadable = 0
         async with connected(self._pool, None) as own, own.transaction():
             for found in await own.fetch(_SQL["secrets"]):
+                secret, previous = found["secret"], None if found["expired"] else found["previous_secret"]
                 try:
-                    renewed = [one and (self._seal.reencrypt(one) or one) for one in found["secrets"]]
+                    secret = self._seal.reencrypt(secret) or secret
                 except SecretUnreadable:
                     unreadable += 1
-                    continue
-                if renewed != found["secrets"]:
-                    await own.execute(_SQL["renew_secrets"], found["webhook_id"], *renewed)
+                with suppress(SecretUnreadable):
+                    previous = previous and (self._seal.reencrypt(previous) or previous)
+                if (secret, previous) != (found["secret"], found["previous_secret"]):
+                    await own.execute(_SQL["renew_secrets"], found["webhook_id"], secret, previous)
         return unreadable
 
     async def delete(self, tenant: str, webhook_id: str, *, by: Actor) -> None:

@@ -21,6 +21,7 @@ where tenant = $1 and webhook_id = $2 returning *;
 -- name: delete
 delete from webhooks where tenant = $1 and webhook_id = $2 returning *;
 -- name: secrets
-select webhook_id, array[secret, previous_secret] as secrets from webhooks order by webhook_id for update;
+select webhook_id, secret, previous_secret, previous_until <= clock_timestamp() as expired
+from webhooks order by webhook_id for update;
 -- name: renew_secrets
 update webhooks set secret = $2, previous_secret = $3 where webhook_id = $1;

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from collections.abc import Callable
 from datetime import timedelta
 
 import httpx
@@ -20,6 +21,8 @@ EVERY_S = 1.0
 TIMEOUT_S = 10.0
 MAX_CONCURRENT = 32
 """Webhooks that are sent to concurrently, one message each, so that a slow receiver delays no other."""
+MAX_PER_TENANT = 8
+"""Of these, most webhooks of one tenant, so that slow receivers of one tenant delay no other."""
 BACKOFF = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 1_800, 3_600, 10_800))
 """Pauses between attempts: if the last one fails, about five hours after the first, the delivery is given up."""
 STOP_GRACE_S = 3.0
@@ -31,10 +34,19 @@ log = structlog.get_logger(__name__)
 class Deliverer:
     """Creates deliveries from events, and sends them."""
 
-    def __init__(self, deliveries: Deliveries, targets: Targets, seal: Seal) -> None:
+    def __init__(
+        self, deliveries: Deliveries, targets: Targets, seal: Seal, count_failure: Callable[[str], None]
+    ) -> None:
+        """Args:
+        deliveries: the deliveries of all tenants.
+        targets: allowed addresses.
+        seal: decrypts the secrets that sign.
+        count_failure: called for each message that is not delivered, with the reason: `not_created` or `given_up`.
+        """
         self._deliveries = deliveries
         self._seal = seal
         self._targets = targets
+        self._count_failure = count_failure
         self._sending: dict[str, asyncio.Task[None]] = {}
         self._poked = asyncio.Event()
 
@@ -44,9 +56,11 @@ class Deliverer:
         async with httpx.AsyncClient(verify=trusted(), follow_redirects=False, timeout=TIMEOUT_S) as client:
 
             async def step() -> None:
-                while await self._deliveries.make():
+                while await self._deliveries.make(lambda: self._count_failure("not_created")):
                     pass
-                for delivery in await self._deliveries.claim(MAX_CONCURRENT - len(self._sending), self._sending):
+                await self._deliveries.end_disabled()
+                free = MAX_CONCURRENT - len(self._sending)
+                for delivery in await self._deliveries.claim(free, self._sending, MAX_PER_TENANT):
                     self._sending[delivery.webhook_id] = asyncio.create_task(self._handle(client, delivery))
 
             await repeat("webhooks", step, stop, EVERY_S, self._poked)
@@ -88,13 +102,15 @@ class Deliverer:
             await self._deliveries.delivered(delivery, status, took)
             return
         gone = status == httpx.codes.GONE
-        given_up = gone or error == "target_not_allowed" or delivery.tries > len(BACKOFF)
+        given_up = gone or delivery.tries > len(BACKOFF)
         log.info(
             "a webhook delivery failed", webhook=delivery.webhook_id, error=error, status=status, tries=delivery.tries
         )
         await self._deliveries.failed(
             delivery, error or "status", status, took, None if given_up else BACKOFF[delivery.tries - 1]
         )
+        if given_up:
+            self._count_failure("given_up")
         if gone:
             await self._deliveries.disable(delivery.webhook_id, "its receiver answered 410 Gone")
 

@@ -305,7 +305,7 @@ def _name(scope: str | None) -> str:
     """A scope in words: `session s1`, `agent a of task t1`."""
     if scope is None:
         return "nothing in particular"
-    parsed = Scope.parse(scope)
+    parsed = Scope.stored(scope)
     if parsed.kind is Kind.AGENT:
         task, _, agent = parsed.id.partition("/")
         return f"agent {agent} of task {task}"

@@ -105,8 +105,8 @@ class DeliveryView(View):
     """When a pending delivery is attempted next."""
     status: int | None
     error: str | None
-    """`timeout`, `connection`, `protocol`, `status`, `redirect`, `target_not_allowed` or
-    `secret_unreadable`."""
+    """`timeout`, `connection`, `protocol`, `status`, `redirect`, `target_not_allowed`, `secret_unreadable`, or
+    `disabled`: it ended because its webhook was disabled."""
     duration_ms: int | None
     created_at: str
     ended_at: str | None

@@ -3,19 +3,26 @@
 import base64
 import hashlib
 import hmac
+from contextlib import suppress
 
 from purser.gateway.access.sealing import Seal
+from purser.gateway.errors import SecretUnreadable
 from purser.gateway.postgres.deliveries import ClaimedDelivery
 
 
 def sign(delivery: ClaimedDelivery, seal: Seal, body: bytes, at: int) -> dict[str, str]:
     """The headers of a Standard Webhooks message; while a secret is being replaced, both secrets sign.
 
+    A previous secret that cannot be read does not sign: it may be replaced because its key was lost.
+
     Raises:
-        SecretUnreadable: a secret was encrypted with a key that is not configured.
+        SecretUnreadable: the current secret was encrypted with a key that is not configured.
     """
     signed = f"{delivery.message_id}.{at}.".encode() + body
-    secrets = [seal.decrypt(secret) for secret in (delivery.secret, delivery.previous_secret) if secret]
+    secrets = [seal.decrypt(delivery.secret)]
+    if delivery.previous_secret:
+        with suppress(SecretUnreadable):
+            secrets.append(seal.decrypt(delivery.previous_secret))
     return {
         "webhook-id": delivery.message_id,
         "webhook-timestamp": str(at),

@@ -70,6 +70,28 @@ async def test_secrets_of_a_lost_key_are_counted_and_left_alone(pool: Pool) -> N
     assert await _stored(pool) == before
 
 
+async def test_a_previous_secret_of_a_lost_key_does_not_keep_the_current_one_from_being_encrypted_anew(
+    pool: Pool,
+) -> None:
+    lost = Seal([new_key()]).encrypt("whsec_x")
+    await Webhooks(pool, Seal([OLD])).create("acme", HOOK, by=TESTER)
+    await pool.execute("update webhooks set previous_secret = $1, previous_until = now() + interval '1 hour'", lost)
+    [current, _] = await _stored(pool)
+    assert await Webhooks(pool, Seal([NEW, OLD])).renew_secrets() == 0
+    [renewed, previous] = await _stored(pool)
+    assert Seal([NEW]).decrypt(renewed) == Seal([OLD]).decrypt(current)
+    assert previous == lost, "its key may be configured again"
+
+
+async def test_a_previous_secret_that_signs_no_more_is_removed(pool: Pool) -> None:
+    made, _ = await Webhooks(pool, Seal([OLD])).create("acme", HOOK, by=TESTER)
+    _, second = await Webhooks(pool, Seal([OLD])).rotate("acme", made.webhook_id, by=TESTER)
+    await pool.execute("update webhooks set previous_until = now()")
+    assert await Webhooks(pool, Seal([OLD])).renew_secrets() == 0
+    [left] = await _stored(pool)
+    assert Seal([OLD]).decrypt(left) == second
+
+
 async def test_a_gateway_encrypts_anew_when_it_starts_and_says_what_it_cannot_read(
     settings: Settings, pool: Pool, capfd: pytest.CaptureFixture[str]
 ) -> None:

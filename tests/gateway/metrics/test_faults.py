@@ -1,16 +1,20 @@
 """Faults of the ledger and of receivers: their real metrics set off the alert of their runbook, while they last."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
+import pytest
 
 from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.events.events import EventKind, Events
+from purser.gateway.webhooks import delivery
 from tests.gateway.conftest import RunningGateway
 from tests.gateway.metrics.test_ledger import metrics
 from tests.support.ledger import Books
 from tests.support.servers.alerts import Scrapes
-from tests.support.servers.webhooks import Receiver, make, settled, task
+from tests.support.servers.webhooks import Receiver, all_sent, failing, make, settled, store_on, task, tell
 
 
 async def test_balances_that_were_changed_without_an_entry(pool: Pool, tmp_path: Path) -> None:
@@ -39,6 +43,49 @@ async def test_a_webhook_whose_receiver_is_gone_until_it_is_enabled_again(
     await admin.patch(address, json={"enabled": True})
     scrapes.take(await ledger.text(), minutes=2)
     scrapes.check(tmp_path, "PurserWebhooksFailing", firing=[8], silent=[1, 6, 9, 10])
+
+
+async def test_an_event_of_which_no_webhook_message_can_be_created(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver, tmp_path: Path
+) -> None:
+    scrapes = Scrapes()
+    await make(admin, receiver.url, "task")
+    scrapes.take((await admin.get(gateway.metrics_url)).content, minutes=2)
+    await tell(gateway.pool, EventKind.TASK, task_id="t1")  # without a status
+    await all_sent(gateway.pool)
+    scrapes.take((await admin.get(gateway.metrics_url)).content, minutes=30)
+    scrapes.check(tmp_path, "PurserWebhooksFailing", firing=[8, 14], silent=[1, 5, 24])
+
+
+async def test_a_webhook_that_is_disabled_while_a_delivery_fails(
+    gateway: RunningGateway,
+    admin: httpx.AsyncClient,
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr(delivery, "BACKOFF", (timedelta(hours=1),) * 7)
+    ledger, scrapes = metrics(Books.on(gateway.pool)), Scrapes()
+    hook = await make(admin, receiver.url, "task")
+    receiver.statuses = [500]
+    scrapes.take(await ledger.text(), minutes=2)
+    await task(gateway.pool, "failed")
+    await failing(admin, hook, "status")
+    scrapes.take(await ledger.text(), minutes=7)
+    await admin.patch(f"/v1/webhooks/{hook['webhook_id']}", json={"enabled": False})
+    scrapes.take(await ledger.text(), minutes=2)
+    scrapes.check(tmp_path, "PurserWebhooksFailing", firing=[8], silent=[1, 6, 9, 10])
+
+
+async def test_events_that_no_gateway_looks_at_for_webhooks(pool: Pool, tmp_path: Path) -> None:
+    ledger, scrapes = metrics(Books.on(pool)), Scrapes()
+    scrapes.take(await ledger.text(), minutes=2)
+    await pool.execute("select put_event('t', 'task', null, '{}', now() - interval '5 minutes')")
+    await Events(pool).number()
+    scrapes.take(await ledger.text(), minutes=3)
+    await store_on(pool).make(lambda: None)
+    scrapes.take(await ledger.text(), minutes=2)
+    scrapes.check(tmp_path, "PurserWebhooksBehind", firing=[3, 4], silent=[1, 2, 5])
 
 
 async def test_a_policy_that_is_only_tried_and_would_refuse(pool: Pool, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from purser.budget.postgres.audit.results import AuditResults, AuditRun
 from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.events.events import Events
 from purser.budget.postgres.reports.burn import Burn
 from purser.budget.postgres.reports.exporter import Exporter
 from purser.gateway.metrics.ledger import LedgerMetrics, Pace
@@ -135,6 +136,36 @@ async def test_deliveries_that_fail_and_webhooks_that_were_turned_off(pool: Pool
     assert found["purser_webhooks_disabled"] == 1
 
 
+async def test_of_webhooks_that_are_turned_off_only_tests_are_pending(pool: Pool) -> None:
+    await pool.execute(
+        "insert into webhooks (webhook_id, tenant, url, kinds, description, enabled, secret, created_by)"
+        " values ('w1', 't', 'https://a.example', '{}', '', false, '', 'x')"
+    )
+    await pool.execute(
+        "insert into deliveries (webhook_id, tenant, position, message_id, payload, tries, error, created_at) values"
+        " ('w1', 't', 1, 'm1', '{}', 3, 'timeout', now() - interval '1 day'),"
+        " ('w1', 't', null, 'm2', '{}', 1, 'status', now())"
+    )
+    found = await shown(metrics(Books.on(pool)))
+    assert found["purser_webhook_deliveries_pending"] == found["purser_webhook_deliveries_failing"] == 1
+    assert found["purser_webhook_delivery_oldest_seconds"] < 3_600
+
+
+async def test_the_oldest_event_that_no_gateway_has_looked_at_for_webhooks(pool: Pool) -> None:
+    books = Books.on(pool)
+    assert (await shown(metrics(books)))["purser_webhook_event_oldest_seconds"] == 0
+    for minutes in (20, 10):
+        await pool.execute(
+            "select put_event('t', 'task', null, '{}', now() - make_interval(mins => $1))", minutes
+        )  # fmt: skip
+    await Events(pool).number()
+    assert 1_200 <= (await shown(metrics(books)))["purser_webhook_event_oldest_seconds"] < 2_400
+    await pool.execute("update webhook_cursor set position = (select min(position) from events)")
+    assert 600 <= (await shown(metrics(books)))["purser_webhook_event_oldest_seconds"] < 1_200
+    await pool.execute("update webhook_cursor set position = (select max(position) from events)")
+    assert (await shown(metrics(books)))["purser_webhook_event_oldest_seconds"] == 0
+
+
 async def test_a_deadline_is_shown_where_something_is_pending_and_not_at_all_otherwise(pool: Pool) -> None:
     assert "purser_approval_deadline_seconds" not in await shown(metrics(Books.on(pool)))
 
@@ -149,6 +180,27 @@ async def test_where_the_database_is_too_slow_nothing_is_shown_rather_than_what_
         assert await shown(exporter) == {"purser_exporter_up": 0}
     again = await shown(exporter)
     assert (again["purser_exporter_up"], again["purser_ledger_drift_balances"]) == (1, 0)
+
+
+async def test_a_failure_is_cached_like_figures(pool: Pool) -> None:
+    books, reads = Books.on(pool), list[str]()
+
+    class Counting(Exporter):
+        async def figures(self, timeout_s: float):  # type: ignore[no-untyped-def]
+            reads.append("figures")
+            return await super().figures(timeout_s)
+
+        async def drift(self, timeout_s: float) -> int:
+            reads.append("drift")
+            return await super().drift(timeout_s)
+
+    exporter = Counting(pool, books.settings)
+    failing = LedgerMetrics(exporter, Burn(pool, books.policies), Pace(fresh_s=60, scan_every_s=60, timeout_s=1))
+    async with pool.acquire() as own, own.transaction():
+        await own.execute("lock table balances in access exclusive mode")
+        assert await shown(failing) == {"purser_exporter_up": 0}
+    assert await shown(failing) == {"purser_exporter_up": 0}
+    assert sorted(reads) == ["drift", "figures"]
 
 
 async def test_a_driver_that_does_not_let_go_does_not_hold_up_a_scrape(pool: Pool) -> None:

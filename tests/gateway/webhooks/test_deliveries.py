@@ -1,6 +1,8 @@
 """Webhook deliveries over real HTTP: which events, how often, and with which signature."""
 
 import asyncio
+from collections import Counter
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -9,13 +11,12 @@ from standardwebhooks import Webhook as Verifier
 from standardwebhooks import WebhookVerificationError
 
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.ledger.policies import Policies
-from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.postgres.events.events import EventKind, put
+from purser.budget.scopes import Scope
 from purser.compose.settings import Settings
 from purser.compose.stack.ports import free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import Seal, new_key
-from purser.gateway.approvals.links import ApprovalLinks
 from purser.gateway.postgres.deliveries import Deliveries
 from purser.gateway.postgres.webhooks import WebhookFields, Webhooks
 from purser.gateway.webhooks import delivery as sending
@@ -26,13 +27,26 @@ from tests.support.servers.webhooks import (
     all_sent,
     ask,
     deliveries,
+    failing,
     make,
     receiving,
     settled,
+    store_on,
     task,
+    tell,
 )
 
 # --- messages --------------------------------------------------------------------------------------------------------
+
+NOT_CREATED = 'purser_webhook_failures_total{reason="not_created"}'
+GIVEN_UP = 'purser_webhook_failures_total{reason="given_up"}'
+
+
+async def counted(gateway: RunningGateway, client: httpx.AsyncClient, series: str) -> float:
+    """The value of a series that the gateway exports."""
+    lines = (await client.get(gateway.metrics_url)).text.splitlines()
+    [value] = [float(line.removeprefix(series)) for line in lines if line.startswith(series)]
+    return value
 
 
 async def test_an_approval_request_is_delivered_with_all_that_a_chat_needs(
@@ -111,6 +125,43 @@ async def test_another_call_that_joins_a_request_is_not_delivered(
     assert await gateway.pool.fetchval("select count(*) from events where kind = 'approval'") == 2
 
 
+@pytest.mark.parametrize("name", ["tag:team=..", "task:.", "agent:t1/.."])
+async def test_events_of_scopes_whose_names_predate_todays_rules_are_delivered(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver, name: str
+) -> None:
+    await make(admin, receiver.url, "budget", "approval")
+    nothing = {"tokens": 0, "nano_usd": 0}
+    request = {
+        "approval_id": "a1", "state": "expired", "asked": nothing, "given": nothing,
+        "deadline": "2026-11-20T12:30:00+00:00",
+    }  # fmt: skip
+    async with gateway.pool.acquire() as own:
+        scope = Scope.stored(name)
+        await put(own, "default", EventKind.BUDGET, scope, {"by": "ada", "fields": {"mode": {}}})
+        await put(own, "default", EventKind.APPROVAL, scope, request)
+    await receiver.until(2)
+    assert {body["scope"] for body in receiver.bodies} == {name}
+    assert {body["type"] for body in receiver.bodies} == {"budget.changed", "approval.expired"}
+
+
+async def test_an_event_of_which_no_message_can_be_created_stops_no_other_and_is_counted_and_logged(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver, capfd: pytest.CaptureFixture[str]
+) -> None:
+    other = await gateway.client(Role.ADMIN, tenant="other")
+    await make(other, receiver.url, "task", "turn")
+    hook = await make(admin, receiver.url, "task")
+    before = await counted(gateway, admin, NOT_CREATED)
+    await tell(gateway.pool, EventKind.TURN, "other", task_id="t1")  # without a step
+    await tell(gateway.pool, EventKind.TASK, "other", status="failed")  # without a task
+    await task(gateway.pool, "failed", "mine")
+    await settled(admin, hook)
+    await all_sent(gateway.pool)
+    assert [body["task_id"] for body in receiver.bodies] == ["mine"]
+    assert await counted(gateway, admin, NOT_CREATED) == before + 2
+    positions = await gateway.pool.fetch("select position from events where tenant = 'other'")
+    assert {f"position={one['position']}" for one in positions} <= set("".join(capfd.readouterr()).split())
+
+
 async def test_a_tenant_gets_only_its_own_events(
     gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver
 ) -> None:
@@ -136,6 +187,17 @@ async def test_a_tenant_gets_only_its_own_events(
 # --- how it is sent --------------------------------------------------------------------------------------------------
 
 
+async def due_tests(store: Deliveries, pool: Pool, tenant: str, hooks: int, each: int) -> list[str]:
+    """New webhooks of a tenant, each with so many due tests."""
+    webhooks, made = Webhooks(pool, Seal([new_key()])), []
+    for _ in range(hooks):
+        hook, _ = await webhooks.create(tenant, WebhookFields(url="http://a/b", kinds=("task",)), by=TESTER)
+        made.append(hook.webhook_id)
+        for _ in range(each):
+            await store.test(tenant, hook.webhook_id)
+    return made
+
+
 async def test_two_gateways_deliver_each_event_once(
     gateway: RunningGateway, other_settings: Settings, admin: httpx.AsyncClient, receiver: Receiver
 ) -> None:
@@ -148,17 +210,49 @@ async def test_two_gateways_deliver_each_event_once(
 
 
 async def test_as_many_deliveries_are_claimed_as_can_be_sent_and_one_of_each_webhook(pool: Pool) -> None:
-    store = Deliveries(pool, Policies(pool, LedgerSettings()), "http://here", ApprovalLinks(Seal(), "http://here"))
-    webhooks = Webhooks(pool, Seal([new_key()]))
-    for _ in range(4):
-        hook, _ = await webhooks.create("acme", WebhookFields(url="http://a/b", kinds=("task",)), by=TESTER)
-        for _ in range(2):
-            await store.test("acme", hook.webhook_id)
-    first = await store.claim(3, [])
+    store = store_on(pool)
+    await due_tests(store, pool, "acme", hooks=4, each=2)
+    first = await store.claim(3, [], 8)
     busy = {one.webhook_id for one in first}
     assert len(first) == len(busy) == 3
-    [fourth] = await store.claim(3, busy)
+    [fourth] = await store.claim(3, busy, 8)
     assert fourth.webhook_id not in busy
+
+
+async def test_a_tenant_with_many_slow_receivers_leaves_room_for_others(pool: Pool) -> None:
+    store = store_on(pool)
+    await due_tests(store, pool, "slow", hooks=10, each=1)
+    await due_tests(store, pool, "acme", hooks=2, each=1)
+    first = await store.claim(32, [], 8)
+    assert Counter(one.tenant for one in first) == {"slow": 8, "acme": 2}
+    busy = [one.webhook_id for one in first if one.tenant == "slow"]
+    await due_tests(store, pool, "slow", hooks=1, each=1)
+    assert await store.claim(32, busy, 8) == []
+    assert len(await store.claim(32, busy[1:], 8)) == 1, "as soon as one has ended"
+
+
+async def test_where_not_all_fit_tenants_with_the_fewest_in_progress_come_first_and_then_what_is_due_longest(
+    pool: Pool,
+) -> None:
+    store = store_on(pool)
+    slow = await due_tests(store, pool, "slow", hooks=4, each=1)
+    acme = await due_tests(store, pool, "acme", hooks=2, each=1)
+    # Rows that are written again come last in physical order.
+    await pool.execute("update webhooks set description = 'x' where webhook_id = $1", slow[0])
+    await pool.execute("update deliveries set next_at = now() - interval '1 minute' where webhook_id = $1", slow[0])
+    first = [one.webhook_id for one in await store.claim(2, [], 8)]
+    assert set(first) == {slow[0], acme[0]}
+    assert [one.webhook_id for one in await store.claim(1, [slow[0]], 8)] == [acme[1]]
+
+
+async def test_claims_of_two_processes_at_once_share_what_is_due(pool: Pool) -> None:
+    store = store_on(pool)
+    await due_tests(store, pool, "acme", hooks=8, each=1)
+    claims = await asyncio.gather(*(store.claim(4, [], 8) for _ in range(4)))
+    claimed = [one.delivery_id for claim in claims for one in claim]
+    assert len(claimed) == len(set(claimed))
+    left = await store.claim(8, [], 8)
+    assert len(claimed) + len(left) == 8
 
 
 async def test_deliveries_that_two_make_at_once_are_made_once(
@@ -189,10 +283,12 @@ async def test_after_the_last_try_it_is_given_up_and_may_be_sent_anew(
     gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver
 ) -> None:
     hook = await make(admin, receiver.url, "task")
+    before = await counted(gateway, admin, GIVEN_UP)
     receiver.statuses = [500] * 8
     await task(gateway.pool, "failed")
     [delivery] = await settled(admin, hook)
     assert (delivery["state"], delivery["tries"], delivery["error"]) == ("failed", 8, "status")
+    assert await counted(gateway, admin, GIVEN_UP) == before + 1
     assert delivery["next_at"] is None
     again = f"/v1/webhooks/{hook['webhook_id']}/deliveries/{delivery['delivery_id']}/redeliver"
     assert (await admin.post(again)).status_code == 202
@@ -231,6 +327,45 @@ async def test_a_receiver_that_is_gone_turns_its_webhook_off(
     assert len(receiver.got) == 1
     on = await admin.patch(f"/v1/webhooks/{hook['webhook_id']}", json={"enabled": True})
     assert (on.json()["enabled"], on.json()["disabled_reason"]) == (True, None)
+
+
+async def test_what_is_pending_for_a_webhook_that_is_turned_off_ends_when_it_is_due_and_is_sent_only_if_asked_for(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "BACKOFF", (timedelta(hours=1),) * 7)
+    hook = await make(admin, receiver.url, "task")
+    path = f"/v1/webhooks/{hook['webhook_id']}"
+    receiver.statuses = [500]
+    await task(gateway.pool, "failed")
+    await failing(admin, hook, "status")
+    await admin.patch(path, json={"enabled": False})
+    await gateway.pool.execute("update deliveries set next_at = now()")
+    [delivery] = await settled(admin, hook)
+    assert (delivery["state"], delivery["tries"], delivery["error"]) == ("failed", 1, "disabled")
+    again = f"{path}/deliveries/{delivery['delivery_id']}/redeliver"
+    assert (await admin.post(again)).status_code == 202
+    [delivery] = await settled(admin, hook)
+    assert (delivery["state"], delivery["tries"], delivery["error"]) == ("failed", 0, "disabled")
+    await admin.patch(path, json={"enabled": True})
+    await all_sent(gateway.pool)
+    assert len(receiver.got) == 1
+    await admin.post(again)
+    await receiver.until(2)
+
+
+async def test_what_is_pending_while_a_webhook_is_turned_off_for_a_moment_is_still_sent(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "BACKOFF", (timedelta(hours=1),) * 7)
+    hook = await make(admin, receiver.url, "task")
+    receiver.statuses = [500]
+    await task(gateway.pool, "failed")
+    await failing(admin, hook, "status")
+    for enabled in (False, True):
+        await admin.patch(f"/v1/webhooks/{hook['webhook_id']}", json={"enabled": enabled})
+    await gateway.pool.execute("update deliveries set next_at = now()")
+    [delivery] = await settled(admin, hook)
+    assert delivery["state"] == "delivered"
 
 
 async def test_a_slow_receiver_times_out_and_does_not_delay_others(
@@ -300,3 +435,16 @@ async def test_what_cannot_be_signed_is_not_sent_and_says_why(
     [delivery] = await settled(admin, hook)
     assert (delivery["state"], delivery["error"], delivery["status"]) == ("failed", "secret_unreadable", None)
     assert receiver.got == []
+
+
+async def test_after_the_key_was_lost_a_new_secret_signs_alone(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver
+) -> None:
+    hook = await make(admin, receiver.url, "task")
+    await gateway.pool.execute("update webhooks set secret = $1", Seal([new_key()]).encrypt("whsec_x"))
+    renewed = (await admin.post(f"/v1/webhooks/{hook['webhook_id']}/secret")).json()
+    await task(gateway.pool, "failed")
+    await receiver.until(1)
+    [(headers, body)] = receiver.got
+    assert Verifier(renewed["secret"]).verify(body, headers)
+    assert len(headers["webhook-signature"].split()) == 1

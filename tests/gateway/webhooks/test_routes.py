@@ -1,6 +1,7 @@
 """Webhooks over HTTP: permissions, allowed addresses, and views."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -12,10 +13,12 @@ from purser.compose.stack.ports import LOOPBACK
 from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import Seal, new_key
 from purser.gateway.postgres import webhooks
+from purser.gateway.postgres.delivery_figures import delivery_figures
+from purser.gateway.webhooks import delivery
 from tests.gateway.conftest import RunningGateway
 from tests.support.actors import TESTER
 from tests.support.ledger import meet
-from tests.support.servers.webhooks import Receiver, deliveries, make, settled, task
+from tests.support.servers.webhooks import Receiver, deliveries, failing, make, settled, task
 
 
 async def test_a_secret_is_shown_once_and_neither_it_nor_the_path_is_logged_or_recorded(
@@ -62,9 +65,24 @@ async def test_an_address_that_is_no_longer_listed_gets_nothing_more(
     hook = await make(admin, receiver.url, "task")
     await gateway.pool.execute("update webhooks set url = $1", receiver.url.replace("/hooks/", "/hooks2/"))
     await task(gateway.pool, "failed")
-    [delivery] = await settled(admin, hook)
-    assert (delivery["state"], delivery["error"]) == ("failed", "target_not_allowed")
+    [failed] = await settled(admin, hook)
+    assert (failed["state"], failed["tries"], failed["error"]) == ("failed", 8, "target_not_allowed")
     assert receiver.got == []
+
+
+async def test_an_address_that_is_listed_again_gets_what_is_still_pending(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "BACKOFF", (timedelta(hours=1),) * 7)
+    hook = await make(admin, receiver.url, "task")
+    await gateway.pool.execute("update webhooks set url = $1", receiver.url.replace("/hooks/", "/hooks2/"))
+    await task(gateway.pool, "failed")
+    await failing(admin, hook, "target_not_allowed")
+    assert (await delivery_figures(gateway.pool)).failing == 1
+    await gateway.pool.execute("update webhooks set url = $1", receiver.url)
+    await gateway.pool.execute("update deliveries set next_at = now()")
+    [delivered] = await settled(admin, hook)
+    assert (delivered["state"], len(receiver.got)) == ("delivered", 1)
 
 
 async def test_admins_only_manage_webhooks(gateway: RunningGateway, receiver: Receiver) -> None:

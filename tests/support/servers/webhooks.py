@@ -14,9 +14,14 @@ from starlette.types import Receive, Scope, Send
 
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.events.events import EventKind, put
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Scope as BudgetScope
 from purser.compose.http.serving import listen, serve
 from purser.compose.stack.ports import LOOPBACK
+from purser.gateway.access.sealing import Seal
+from purser.gateway.approvals.links import ApprovalLinks
+from purser.gateway.postgres.deliveries import Deliveries
 from tests.support.threads import in_task
 
 SESSION = BudgetScope.parse("session:s1")
@@ -74,6 +79,11 @@ async def receiving(port: int) -> AsyncIterator[Receiver]:
         yield receiver
 
 
+def store_on(pool: Pool) -> Deliveries:
+    """The deliveries of a database without a gateway."""
+    return Deliveries(pool, Policies(pool, LedgerSettings()), "http://here", ApprovalLinks(Seal(), "http://here"))
+
+
 async def make(client: httpx.AsyncClient, url: str, *kinds: str, **fields: Any) -> dict[str, Any]:
     answer = await client.post("/v1/webhooks", json={"url": url, "kinds": [*kinds]} | fields)
     assert answer.status_code == 201, answer.text
@@ -93,6 +103,13 @@ async def task(pool: Pool, status: str, name: str = "t1", tenant: str = "default
 async def deliveries(client: httpx.AsyncClient, hook: dict[str, Any]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = (await client.get(f"/v1/webhooks/{hook['webhook_id']}/deliveries")).json()["items"]
     return found
+
+
+async def failing(client: httpx.AsyncClient, hook: dict[str, Any], error: str) -> None:
+    """Waits until the only delivery has failed for the first time, with this kind of error."""
+    async with asyncio.timeout(30):
+        while [one["error"] for one in await deliveries(client, hook)] != [error]:
+            await asyncio.sleep(0.05)
 
 
 async def settled(client: httpx.AsyncClient, hook: dict[str, Any], count: int = 1) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ class Pace:
     """Intervals of reading figures, in seconds."""
 
     fresh_s: float = 3
-    """Time for which figures are cached."""
+    """Time for which figures are cached, or that they could not be read."""
     scan_every_s: float = 60
     """Time between two scans of all balances, for drift and for scopes that are exhausted soon."""
     timeout_s: float = 7
@@ -91,7 +91,7 @@ class LedgerMetrics(Collector):
 
 
 class _Cached(Generic[T]):
-    """The cached result of a reader; `None` if it does not answer in time."""
+    """The cached result of a reader; `None`, cached alike, if it fails or does not answer in time."""
 
     def __init__(self, read: Callable[[], Awaitable[T]], fresh_s: float, timeout_s: float) -> None:
         self._read = read
@@ -114,7 +114,7 @@ class _Cached(Generic[T]):
         try:
             async with asyncio.timeout(self._timeout_s):
                 self._value = await self._read()
-            self._at = monotonic()
         except Exception as error:
             self._value = None
             _log.warning("figures of the ledger could not be read", error=type(error).__name__)
+        self._at = monotonic()

@@ -1,76 +1,88 @@
 -- Figures for metrics, over all tenants. No statement returns an id.
 
 -- name: budgets
--- Balances by kind and mode, in one scan. $1 defaults by kind, $2 idle time, $3 now. `offset 0` prevents expressions
--- that are computed once per row from being computed once per column. Limits and modes are those that the gate applied
--- last. A budget counts if its balance is that of the current window, it has a limit, and one of these is true:
--- something is held; it has changed within the idle time and since its scope ended; its scope has not ended and is not
--- expected to (a tenant, a user, a calendar window).
+-- Balances by kind and mode, in one scan. $1 defaults by kind, $2 idle time, $3 now. Balances are never deleted: of those
+-- that cannot count, only amounts are summed. Limits and modes are those that the gate applied last. A budget counts if its
+-- balance is that of the current window, it has a limit, and one of these is true: something is held; it has changed within
+-- the idle time and since its scope ended; its scope has not ended and is not expected to (a tenant, a user, a calendar
+-- window). `offset 0` prevents expressions that are computed once per row from being computed once per column.
 with clock as materialized (
     select coalesce($3, clock_timestamp()) as now
 ), usual as materialized (
     -- Unless a policy sets a window or a time zone, all scopes of a kind share the default one.
     select d.key as kind, ledger_window_start(d.value ->> 'window', d.value ->> 'timezone', c.now) as start
     from clock c, jsonb_each($1::jsonb) d
+), grouped as materialized (
+    -- `recent` counts if its window is the current one; no calendar window is longer than 32 days.
+    select s.kind, strpos(s.id, '@') > 0 as further, b.mode, sum(b.spent_tokens) as spent_tokens, sum(b.spent_nano) as spent_nano,
+           sum(b.held_tokens) as held_tokens, sum(b.held_nano) as held_nano,
+           sum(b.granted_tokens) as granted_tokens, sum(b.granted_nano) as granted_nano,
+           sum(b.overrun_tokens) as overrun_tokens, sum(b.overrun_nano) as overrun_nano,
+           array_agg(b) filter (where b.rolls_at <= c.now) as rolling,
+           array_agg(b) filter (
+               where (b.held_tokens > 0 or b.held_nano > 0
+                      or b.updated_at > greatest(c.now - $2::interval, s.ended_at)
+                      or s.ended_at is null and (b.window_start > '-infinity' or s.kind not in ('session', 'task', 'agent')))
+                 and (calendar_start(b.window_start) is null or b.window_start > c.now - interval '32 days')) as recent
+    from clock c, balances b join scopes s on s.tenant = b.tenant and s.scope_id = b.scope_id
+    group by 1, 2, 3
+), fallen_out as materialized (
+    select g.kind, g.further, g.mode, b.tenant, b.scope_id, b.window_start, r.tokens, r.nano
+    from clock c, grouped g cross join unnest(g.rolling) b cross join lateral ledger_falls_out(b, c.now) r
 ), special as materialized (
     select s.tenant, s.scope_id, ledger_window_start(e.win, e.zone, c.now) as start
-    from clock c, (select p.tenant, p.scope_id from policies p where p."window" is not null or p.timezone is not null
-                  union select t.tenant, t.scope_id from templated_policies t where t."window" is not null or t.timezone is not null
-                  union select o.tenant, o.scope_id from scopes o where strpos(o.id, '@') > 0) n
+    from clock c, (select distinct b.tenant, b.scope_id from grouped g cross join unnest(g.recent) b) n
     join scopes s on s.tenant = n.tenant and s.scope_id = n.scope_id
     left join lateral (
         select p.task from policies p where p.tenant = s.tenant and p.scope_id = s.scope_id and p.task <> ''
           and p.task = requesting_task(s.kind, s.id)
         order by p.updated_at desc limit 1) request on true
     cross join lateral ledger_policies(s.tenant, array[s.scope_id], coalesce(request.task, ''), $1) e
+    where strpos(s.id, '@') > 0
+       or exists (select from policies p where p.tenant = s.tenant and p.scope_id = s.scope_id
+                  and (p."window" is not null or p.timezone is not null))
+       or exists (select from templated_policies t where t.tenant = s.tenant and t.scope_id = s.scope_id
+                  and (t."window" is not null or t.timezone is not null))
 ), used as (
-    select s.kind, strpos(s.id, '@') > 0 as further, l.mode, y.spent_tokens, y.spent_nano, b.held_tokens, b.held_nano, b.granted_tokens,
-           b.granted_nano,
-           b.overrun_tokens, b.overrun_nano,
-           y.spent_tokens + b.held_tokens as tokens, y.spent_nano + b.held_nano as nano,
-           case when x.counts then l.tokens end as limit_tokens, case when x.counts then l.nano end as limit_nano,
-           case when x.counts then l.tokens + b.granted_tokens end as room_tokens,
-           case when x.counts then l.nano + b.granted_nano end as room_nano
-    from clock c, balances b
-    join scopes s on s.tenant = b.tenant and s.scope_id = b.scope_id
-    join usual u on u.kind = s.kind
+    select g.kind, g.further, l.mode, l.tokens as limit_tokens, l.nano as limit_nano,
+           b.spent_tokens - coalesce(o.tokens, 0) + b.held_tokens as tokens, b.spent_nano - coalesce(o.nano, 0) + b.held_nano as nano,
+           l.tokens + b.granted_tokens as room_tokens, l.nano + b.granted_nano as room_nano
+    from grouped g
+    cross join unnest(g.recent) b
+    join usual u on u.kind = g.kind
     left join special n on n.tenant = b.tenant and n.scope_id = b.scope_id
-    cross join lateral (select b.window_start = coalesce(n.start, u.start)
-                               and (b.held_tokens > 0 or b.held_nano > 0
-                                    or b.updated_at > greatest(c.now - $2::interval, s.ended_at)
-                                    or s.ended_at is null
-                                       and (b.window_start > '-infinity' or s.kind not in ('session', 'task', 'agent'))) as counts offset 0) x
+    left join fallen_out o on o.tenant = b.tenant and o.scope_id = b.scope_id and o.window_start = b.window_start
     cross join lateral ledger_shared_limits(b, $1) l
-    left join lateral ledger_falls_out(case when b.rolls_at <= c.now then b end, c.now) r on true
-    cross join lateral (select b.spent_tokens - coalesce(r.tokens, 0) as spent_tokens,
-                               b.spent_nano - coalesce(r.nano, 0) as spent_nano offset 0) y
+    where b.window_start = coalesce(n.start, u.start) and (l.tokens is not null or l.nano is not null)
     offset 0
 ), banded as (
     -- In integers: 0.95 of a limit, rounded up, is the limit minus a twentieth of it, rounded down.
-    select *, case when room_tokens is null and room_nano is null then null
-                   when tokens >= room_tokens or nano >= room_nano then 3
+    select *, case when tokens >= room_tokens or nano >= room_nano then 3
                    when tokens >= room_tokens - room_tokens / 20 or nano >= room_nano - room_nano / 20 then 2
                    when tokens >= room_tokens - room_tokens / 5 or nano >= room_nano - room_nano / 5 then 1
                    else 0 end as band
     from used offset 0
+), counted as (
+    select kind, mode,
+           count(*) filter (where band = 0) as under_80, count(*) filter (where band = 1) as from_80,
+           count(*) filter (where band = 2) as from_95, count(*) filter (where band = 3) as from_100,
+           -- A limit of 0 is fully used.
+           max(greatest(case when room_tokens = 0 then 1 else tokens::float8 / room_tokens end,
+                        case when room_nano = 0 then 1 else nano::float8 / room_nano end)) as highest_ratio,
+           sum(limit_tokens) filter (where not further) as limit_tokens, sum(limit_nano) filter (where not further) as limit_nano
+    from banded group by kind, mode
 )
-select kind, mode,
-       count(*) filter (where band = 0) as under_80, count(*) filter (where band = 1) as from_80,
-       count(*) filter (where band = 2) as from_95, count(*) filter (where band = 3) as from_100,
-       -- A limit of 0 is fully used.
-       max(greatest(case when room_tokens = 0 then 1 else tokens::float8 / room_tokens end,
-                    case when room_nano = 0 then 1 else nano::float8 / room_nano end)) as highest_ratio,
-       coalesce(sum(limit_tokens) filter (where not further), 0) as limit_tokens,
-       coalesce(sum(limit_nano) filter (where not further), 0) as limit_nano,
-       -- Further limits count what their scopes count.
-       coalesce(sum(spent_tokens) filter (where not further), 0) as spent_tokens,
-       coalesce(sum(spent_nano) filter (where not further), 0) as spent_nano,
-       coalesce(sum(held_tokens) filter (where not further), 0) as held_tokens, coalesce(sum(held_nano) filter (where not further), 0) as held_nano,
-       coalesce(sum(granted_tokens) filter (where not further), 0) as granted_tokens,
-       coalesce(sum(granted_nano) filter (where not further), 0) as granted_nano,
-       coalesce(sum(overrun_tokens) filter (where not further), 0) as overrun_tokens,
-       coalesce(sum(overrun_nano) filter (where not further), 0) as overrun_nano
-from banded group by kind, mode;
+select kind, mode, coalesce(under_80, 0) as under_80, coalesce(from_80, 0) as from_80, coalesce(from_95, 0) as from_95,
+       coalesce(from_100, 0) as from_100, highest_ratio,
+       coalesce(limit_tokens, 0) as limit_tokens, coalesce(limit_nano, 0) as limit_nano,
+       coalesce(spent_tokens - coalesce(o.tokens, 0), 0) as spent_tokens, coalesce(spent_nano - coalesce(o.nano, 0), 0) as spent_nano,
+       coalesce(held_tokens, 0) as held_tokens, coalesce(held_nano, 0) as held_nano,
+       coalesce(granted_tokens, 0) as granted_tokens, coalesce(granted_nano, 0) as granted_nano,
+       coalesce(overrun_tokens, 0) as overrun_tokens, coalesce(overrun_nano, 0) as overrun_nano
+from counted
+-- Further limits count what their scopes count.
+full join (select * from grouped where not further) g using (kind, mode)
+left join (select kind, mode, sum(tokens) as tokens, sum(nano) as nano from fallen_out where not further group by 1, 2) o using (kind, mode);
 
 -- name: holds
 -- $1 grace, $2 now.

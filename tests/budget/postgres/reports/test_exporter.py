@@ -17,9 +17,22 @@ from purser.budget.postgres.reports.exporter import WAITED_S, Budgets, Exporter,
 from purser.budget.scopes import Kind, Scope
 from tests.support.approvals import NOW, open_desk
 from tests.support.ledger import TENANT, Books
+from tests.support.rows_read import rows_read
 
 TIMEOUT_S = 30
 DAY = timedelta(days=1)
+MANY = 3_000
+# Sessions that were last used two days ago, each with a policy.
+IDLE = f"""
+alter table policies disable trigger emit_policy;
+insert into scopes (tenant, kind, id) select '{TENANT}', 'session', 's' || n from generate_series(1, {MANY}) n;
+insert into balances (tenant, scope_id, window_start, seq, spent_tokens, updated_at)
+    select tenant, scope_id, '-infinity', 1, 1, now() - interval '2 days' from scopes;
+insert into policies (tenant, scope_id, limit_tokens, "window", updated_by, updated_at)
+    select tenant, scope_id, 100, 'lifetime', 'test', now() from scopes;
+alter table policies enable trigger emit_policy;
+"""
+READ = ("scopes", "balances", "policies", "templated_policies")
 
 
 async def read(books: Books, now: datetime | None = None, **options: Any) -> Figures:
@@ -236,6 +249,21 @@ async def test_a_calendar_window_counts_until_it_ends_however_quiet_it_is(books:
     await books.spend("k1", 100)
     assert await bands(books, datetime(2026, 11, 30, 23, 59, tzinfo=UTC)) == {"from_100": 1}
     assert await bands(books, datetime(2026, 12, 1, tzinfo=UTC)) == {}
+
+
+async def test_balances_that_do_not_count_are_only_added_up(dsn: str) -> None:
+    async with await create_pool(dsn, size=1) as pool:
+        books = Books.on(pool)
+        await pool.execute(IDLE)
+        await pool.execute("analyze")
+        await books.budget("session:busy", mode="hard", limit_tokens=100)
+        await books.spend("k", 80, 0, "session:busy")
+        before = await rows_read(pool, *READ)
+        found = (await read(books)).budgets
+        after = await rows_read(pool, *READ)
+    assert found[Kind.SESSION, Mode.HARD].scopes["from_80"] == 1
+    assert sum(one.spent.tokens for one in found.values()) == 80 + MANY
+    assert {table: rows for table in after if (rows := after[table] - before[table]) > 1.1 * MANY} == {}
 
 
 # --- holds, reports, waits -------------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ class Stores:
         self.burn = Burn(pool, self.policies)
         self.entries = Entries(pool)
         self.usage = UsageReports(pool)
-        self.tree = ScopeTree(pool)
+        self.tree = ScopeTree(pool, self.policies)
         self.changes = Changes(pool)
         self.checkpoints = Checkpoints(pool)
         self.events = Events(pool)

@@ -11,6 +11,7 @@ from purser.budget.policies.policy import PolicyPatch
 from purser.budget.policies.templates import Pattern
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.scopes import Kind, Scope
 
 _SQL = load("purser.budget.postgres.reports", "scope_tree.sql")
@@ -62,8 +63,13 @@ class Matches:
 class ScopeTree:
     """The hierarchy of the scopes of all tenants, derived from the paths of holds."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, policies: Policies) -> None:
+        """Args:
+        pool: from `purser.budget.postgres.create_pool`.
+        policies: policies in the same database.
+        """
         self._pool = pool
+        self._policies = policies
 
     async def place(self, tenant: str) -> None:
         """Stores the parents of scopes that are new since the last call."""
@@ -84,7 +90,7 @@ class ScopeTree:
     async def most_used(
         self, tenant: str, text: str, kind: Kind | None, limit: int, *, running: bool = False
     ) -> Sequence[Node]:
-        """Lists scopes by use: the highest share of a limit in the latest window first, those of ended tasks last.
+        """Lists scopes by use: the highest share of a limit in the current window first, those of ended tasks last.
 
         Args:
             tenant: tenant of the scopes.
@@ -94,7 +100,8 @@ class ScopeTree:
             running: leaves out scopes of tasks that have ended.
         """
         async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["most_used"], tenant, kind and str(kind), text, limit, running)
+            defaults, now = self._policies.settings.defaults_json, self._policies.now
+            rows = await own.fetch(_SQL["most_used"], tenant, kind and str(kind), text, limit, running, defaults, now)
         return [Node(Scope.stored(row["scope"]), False, row["has_ended"]) for row in rows]
 
     async def templates(self, tenant: str) -> Sequence[Template]:

@@ -37,20 +37,45 @@ where s.tenant = $1 and ($2::text is null or s.kind = $2) and strpos(lower(s.id)
 order by kind_rank(s.kind), s.scope_id desc limit $4;
 
 -- name: most_used
--- The highest share of a limit first, then what was spent without a limit, by the latest window of each scope. Scopes of
--- tasks that have ended come last. $1 tenant, $2 kind or null, $3 part of an id, $4 limit, $5 whether ended ones are left out.
+-- The highest share of a limit first, then what was spent without a limit, by the current window of each scope. Scopes of
+-- tasks that have ended come last. $1 tenant, $2 kind or null, $3 part of an id, $4 limit, $5 whether ended ones are left
+-- out, $6 defaults by kind, $7 now.
+with clock as materialized (
+    select coalesce($7, clock_timestamp()) as now
+), usual as materialized (
+    select d.key as kind, ledger_window_start(d.value ->> 'window', d.value ->> 'timezone', c.now) as start
+    from clock c, jsonb_each($6::jsonb) d
+), listed as materialized (
+    select s.* from scopes s
+    where s.tenant = $1 and ($2::text is null or s.kind = $2) and strpos(lower(s.id), lower($3)) > 0 and not ($5 and s.ended_at is not null)
+), special as materialized (
+    -- The scopes with a window of their own. No calendar window is longer than 32 days.
+    select s.scope_id, ledger_window_start(e.win, e.zone, c.now) as start
+    from clock c, listed s
+    left join lateral (
+        select p.task from policies p where p.tenant = $1 and p.scope_id = s.scope_id and p.task <> ''
+          and p.task = requesting_task(s.kind, s.id)
+        order by p.updated_at desc limit 1) request on true
+    cross join lateral ledger_policies($1, array[s.scope_id], coalesce(request.task, ''), $6) e
+    where s.scope_id in (select p.scope_id from policies p where p.tenant = $1 and (p."window" is not null or p.timezone is not null)
+                         union select t.scope_id from templated_policies t where t.tenant = $1 and (t."window" is not null or t.timezone is not null)
+                         union select o.scope_id from scopes o where o.tenant = $1 and strpos(o.id, '@') > 0)
+      and exists (select from balances b where b.tenant = $1 and b.scope_id = s.scope_id
+                  and (calendar_start(b.window_start) is null or b.window_start > c.now - interval '32 days'))
+)
 select s.kind || ':' || s.id as scope, false as has_children, s.ended_at is not null as has_ended
-from scopes s
-left join lateral (
-    select b.spent_tokens, b.spent_nano, b.spent_tokens + b.held_tokens as tokens, b.limit_tokens + b.granted_tokens as room_tokens,
-           b.spent_nano + b.held_nano as nano, b.limit_nano + b.granted_nano as room_nano
-    from balances b where b.tenant = s.tenant and b.scope_id = s.scope_id order by b.window_start desc limit 1) b on true
-where s.tenant = $1 and ($2::text is null or s.kind = $2) and strpos(lower(s.id), lower($3)) > 0
-  and not ($5 and s.ended_at is not null)
+from clock c, listed s
+join usual u on u.kind = s.kind
+left join special n on n.scope_id = s.scope_id
+left join balances b on b.tenant = $1 and b.scope_id = s.scope_id and b.window_start = coalesce(n.start, u.start)
+left join lateral ledger_falls_out(case when b.rolls_at <= c.now then b end, c.now) r on true
+cross join lateral (
+    select b.spent_tokens - coalesce(r.tokens, 0) as spent_tokens, b.spent_nano - coalesce(r.nano, 0) as spent_nano,
+           b.limit_tokens + b.granted_tokens as room_tokens, b.limit_nano + b.granted_nano as room_nano offset 0) x
 order by s.ended_at is not null,
-         greatest(case when room_tokens = 0 then 1 else tokens::float8 / room_tokens end,
-                  case when room_nano = 0 then 1 else nano::float8 / room_nano end) desc nulls last,
-         spent_nano desc nulls last, spent_tokens desc nulls last, s.scope_id desc limit $4;
+         greatest(case when room_tokens = 0 then 1 else (x.spent_tokens + b.held_tokens)::float8 / room_tokens end,
+                  case when room_nano = 0 then 1 else (x.spent_nano + b.held_nano)::float8 / room_nano end) desc nulls last,
+         x.spent_nano desc nulls last, x.spent_tokens desc nulls last, s.scope_id desc limit $4;
 
 -- name: templates
 -- Templates of a tenant with the number of scopes that each matches.

@@ -1,15 +1,21 @@
 """Scopes as a tree, by name, and over time."""
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from purser.budget.policies.policy import Policy, PolicyPatch
+from purser.budget.policies.templates import Pattern
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.reports.scope_tree import _SQL, Node, ScopeTree
 from purser.budget.scopes import Kind, Scope
+from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books
 
 PATH = ("user:ana", "session:S1", "task:t1", "agent:t1/a")
+TODAY = datetime(2026, 11, 17, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
 
 
 @pytest.fixture
@@ -18,7 +24,7 @@ async def tree(pool: Pool) -> ScopeTree:
     books = Books.on(pool)
     for number in (1, 2, 3):
         await books.spend(f"k{number}", 100 * number, 0, *PATH)
-    found = ScopeTree(pool)
+    found = ScopeTree(pool, books.policies)
     await found.place(TENANT)
     return found
 
@@ -58,6 +64,63 @@ async def test_the_history_of_a_balance_ends_with_its_current_state(tree: ScopeT
     few = await tree.history(TENANT, Scope.parse("session:S1"), points=2)
     assert len(few) < len(course)
     assert few[-1] == course[-1]
+
+
+# --- by use ----------------------------------------------------------------------------------------------------------
+
+
+async def most_used(books: Books, limit: int = 10) -> list[str]:
+    nodes = await ScopeTree(books.pool, books.policies).most_used(TENANT, "", None, limit)
+    return [node.scope.id for node in nodes]
+
+
+async def test_what_is_used_now_comes_before_what_was_used_up_in_past_windows(books: Books) -> None:
+    books.at(TODAY - DAY)
+    for name in ("past1", "past2", "past3"):
+        await books.budget(f"session:{name}", limit_tokens=100, window="day")
+        await books.spend(name, 100, 0, f"session:{name}")
+    books.at(TODAY)
+    await books.budget("session:now", limit_tokens=100, window="day")
+    await books.spend("now", 95, 0, "session:now")
+    await books.spend("again", 20, 0, "session:past2")
+    assert await most_used(books, 2) == ["now", "past2"]
+    assert set(await most_used(books)) == {"now", "past1", "past2", "past3"}, "those that are unused now come last"
+
+
+async def test_the_default_window_of_a_kind_and_that_of_a_template_end_too(pool: Pool) -> None:
+    books = Books.on(pool, defaults={kind: Policy(window="day" if kind is Kind.USER else "lifetime") for kind in Kind})
+    daily = PolicyPatch(window="day")
+    async with pool.acquire() as own:
+        await books.policies.set_template(TENANT, Pattern("session:*"), daily, by=TESTER, connection=own)
+    past, now = ("user:past", "session:past"), ("user:now", "session:now", "task:now")
+    for scope in (*past, *now):
+        await books.budget(scope, limit_tokens=100)
+    books.at(TODAY - DAY)
+    await books.spend("past", 100, 0, *past, "task:now")
+    books.at(TODAY)
+    await books.spend("now", 50, 0, *now)
+    assert (await most_used(books))[:3] == ["now"] * 3
+
+
+async def test_after_a_change_of_the_window_the_use_of_the_old_one_no_longer_counts(books: Books) -> None:
+    books.at(TODAY)
+    for name, spent, window in (("changed", 100, "day"), ("same", 50, "day"), ("lifetime", 10, "lifetime")):
+        await books.budget(f"session:{name}", limit_tokens=100, window=window)
+        await books.spend(name, spent, 0, f"session:{name}")
+    await books.budget("session:changed", window="lifetime")
+    assert await most_used(books) == ["same", "lifetime", "changed"]
+    await books.spend("more", 20, 0, "session:changed")
+    assert await most_used(books) == ["same", "changed", "lifetime"]
+
+
+async def test_what_has_fallen_out_of_a_rolling_window_is_not_in_use(books: Books) -> None:
+    books.at(TODAY)
+    for name, spent, window in (("rolling", 100, "5h"), ("lifetime", 50, "lifetime")):
+        await books.budget(f"session:{name}", limit_tokens=100, window=window)
+        await books.spend(name, spent, 0, f"session:{name}")
+    assert await most_used(books) == ["rolling", "lifetime"]
+    books.at(TODAY + timedelta(hours=5, minutes=10))
+    assert await most_used(books) == ["lifetime", "rolling"]
 
 
 async def test_to_place_many_new_scopes_does_not_compare_each_with_each(pool: Pool) -> None:

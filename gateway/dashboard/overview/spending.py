@@ -59,7 +59,7 @@ class Line:
 
 @dataclass
 class Spending:
-    """Reads the spending of one page. Bars that have ended are read once: nothing is posted in the past."""
+    """Reads the spending of one page. An entry may commit after the end of its bar: only older bars are read once."""
 
     store: UsageReports
     tenant: str
@@ -94,7 +94,7 @@ class Spending:
             lines += page.lines
             if (after := page.following) is None:
                 break
-        if end <= now:
+        if end + self.period.step <= now:
             self._ended[start] = lines
         return lines
 

@@ -13,6 +13,8 @@ from purser.gateway.errors import GatewayStopping
 
 RECONNECT_WITHIN_S = 30.0
 """How long the state of a page is retained after its connection broke."""
+MAX_UNFOLLOWED = 20
+"""Pages of one browser session that are retained while no browser follows them."""
 
 
 class OpenPage:
@@ -39,6 +41,11 @@ class OpenPage:
         """Handles an act of a person; one act after the other."""
         async with self._acting:
             await self.screen.act(part_id, act)
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether a browser follows the page."""
+        return self._streams > 0
 
     @contextmanager
     def streaming(self) -> Iterator[None]:
@@ -77,7 +84,10 @@ class OpenPages:
         self._closed = False
 
     def open(self, session_id: str) -> OpenPage:
-        """A new page of a browser session."""
+        """A new page of a browser session. Closes the oldest of those that no browser follows, if they are too many."""
+        own = (page for page in self._pages.values() if page.session_id == session_id and not page.is_followed)
+        for page in list(own)[: -(MAX_UNFOLLOWED - 1)]:
+            self._forget(page)
         page = OpenPage(session_id, self._forget)
         self._pages[page.page_id] = page
         return page

@@ -7,8 +7,9 @@ from contextlib import aclosing
 import pytest
 from markupsafe import Markup
 
+from purser.budget.errors import NotFound
 from purser.gateway.dashboard.region import Act
-from purser.gateway.dashboard.serving.open_pages import OpenPage, OpenPages
+from purser.gateway.dashboard.serving.open_pages import MAX_UNFOLLOWED, OpenPage, OpenPages
 from purser.gateway.dashboard.serving.screen import MAX_EVENTS, Screen
 from purser.gateway.errors import GatewayStopping
 
@@ -96,6 +97,19 @@ async def test_everything_that_runs_for_a_page_ends_with_it(page: OpenPage) -> N
     page.close()
     await ended.wait()
     assert [one async for one in updates] == []
+
+
+async def test_of_the_pages_that_no_browser_follows_a_session_retains_the_newest() -> None:
+    pages = OpenPages()
+    other, followed = pages.open("session-2"), pages.open("session-1")
+    with followed.streaming():
+        opened = [pages.open("session-1") for _ in range(MAX_UNFOLLOWED + 2)]
+        for page in opened[:2]:
+            with pytest.raises(NotFound):
+                pages.find(page.page_id, "session-1")
+        for page in (followed, *opened[2:]):
+            assert pages.find(page.page_id, "session-1") is page
+    assert pages.find(other.page_id, "session-2") is other
 
 
 async def test_a_stopping_gateway_says_so_instead_of_denying_the_pages_it_closed() -> None:

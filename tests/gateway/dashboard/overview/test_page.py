@@ -1,18 +1,26 @@
 """The overview over HTTP and in a browser."""
 
-from datetime import UTC, datetime
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
 
 from playwright.async_api import expect
 
 from purser.budget.gate import Amount
+from purser.budget.policies.fields import Mode
+from purser.budget.policies.policy import PolicyPatch
+from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.reports.usage import UsageReports
 from purser.budget.reports.usage import By
+from purser.budget.scopes import Kind, Scope
 from purser.gateway.access.roles import Role
+from purser.gateway.dashboard.overview.page import ROWS
 from purser.gateway.dashboard.overview.spending import PERIODS, Spending
 from tests.gateway.conftest import RunningGateway
 from tests.gateway.dashboard.acting import open_page
 from tests.gateway.dashboard.approvals.test_page import asks
 from tests.gateway.dashboard.conftest import Tenant
+from tests.support.actors import TESTER
+from tests.support.ledger import TENANT, Books, meet, report, request
 from tests.support.servers.browser import NARROW, in_both_themes, shot
 
 
@@ -39,6 +47,37 @@ async def test_spending_is_that_of_the_usage_reports(gateway: RunningGateway) ->
     found = {line.name: line.total for line in await spending.lines(now)}
     assert found == {"m0": Amount(300, 300), "m1": Amount(40, 40)}
     assert {line.name: line.total for line in await spending.lines(now)} == found, "ended bars are read once"
+
+
+async def test_an_entry_that_commits_after_the_end_of_its_bar_is_shown(gateway: RunningGateway) -> None:
+    books = Books.on(gateway.pool)
+    hour = datetime(2026, 11, 20, 13, tzinfo=UTC)
+    books.at(hour - timedelta(seconds=1))
+    hold_id = await books.hold("k1", 100)
+    spending = Spending(UsageReports(gateway.pool), TENANT, By.SESSION, PERIODS[0])
+    seen = []
+
+    async def read(_: Connection) -> None:
+        seen.append(await spending.lines(hour + timedelta(seconds=1)))
+
+    lock = "select from balances for update"
+    await meet(gateway.pool, lambda own: own.execute(lock), lambda: books.settle(hold_id, 70), read)
+    assert seen == [[]], "it has not committed yet"
+    assert [line.total for line in await spending.lines(hour + timedelta(minutes=1))] == [Amount(70)]
+
+
+async def test_budgets_that_are_used_now_are_shown_before_those_of_past_windows(gateway: RunningGateway) -> None:
+    books, now = Books.on(gateway.pool), datetime.now(UTC)
+    daily = PolicyPatch(limit_tokens=100, window="day", mode=Mode.SOFT)
+    for name, at, tokens in (("now", now, 95), *((f"past{n}", now - timedelta(days=1), 100) for n in range(ROWS))):
+        books.at(at)
+        await books.policies.set("default", Scope(Kind.SESSION, name), daily, by=TESTER)
+        held = await books.ledger.hold("default", request(name, tokens, 0, f"session:{name}"))
+        await books.ledger.settle("default", str(held.hold_id), 1, report(tokens))
+    page = await open_page(gateway, "/overview")
+    async with aclosing(page.updates(0)) as updates:
+        markup = (data["markup"] async for kind, data in updates if kind == "region")
+        assert "session:now" in await anext(shown async for shown in markup if "session:past" in shown)
 
 
 async def test_unknown_parameters_values_are_ignored(gateway: RunningGateway) -> None:

@@ -22,6 +22,11 @@ class ComposeError(Exception):
         super().__init__(message)
         self.remedy = remedy
 
+    @property
+    def is_transient(self) -> bool:
+        """Whether the same request may succeed later."""
+        return False
+
 
 class SettingsError(ComposeError):
     """A setting is missing, unknown or wrong; the message names it."""
@@ -41,6 +46,10 @@ class NoGateway(ComposeError):
 
 class Unreachable(ComposeError):
     """A configured service does not answer."""
+
+    @property
+    def is_transient(self) -> bool:
+        return True
 
 
 class SchemaMismatch(ComposeError):
@@ -65,3 +74,7 @@ class RequestFailed(ComposeError):
     def __init__(self, problem: Mapping[str, object]) -> None:
         super().__init__(str(problem.get("detail") or problem.get("title")), remedy=str(problem.get("remedy") or ""))
         self.problem = dict(problem)
+
+    @property
+    def is_transient(self) -> bool:
+        return bool(self.problem.get("retryable"))

@@ -6,16 +6,18 @@ when it runs. `tests/compose/test_cli.py` lists what short commands never import
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from purser.activities.models.library_warnings import quieten_warnings
-from purser.compose.cli.output import BAD_USAGE, FAILURE, fail, problem_of, usage_problem
+from purser.compose.cli.output import BAD_USAGE, FAILURE, Interrupted, close_stdout, fail, problem_of, usage_problem
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "operations.up": ("up",),
@@ -42,6 +44,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 """Modules, in the order in which `purser --help` lists their commands, and the first word of each command."""
 
+CTRL_C = 128 + signal.SIGINT
+"""What typer returns if ctrl-C ends a command."""
 OBJECTS_OF_IMPORTS = 500_000
 """New objects between two garbage collections of a command; a process that serves returns to Python's default."""
 
@@ -50,11 +54,12 @@ def main() -> None:
     """Entry point. Exit code 0: success, 1: failure, 2: bad usage."""
     as_json = "--json" in sys.argv[1:]
     _spare_imports()
+    _prepare_stdout()
     quieten_warnings()
     try:
         code = build(*sys.argv[1:2])(prog_name="purser", standalone_mode=False)
-    except typer.Abort:
-        code = FAILURE
+        if code == CTRL_C:
+            raise Interrupted("ctrl-C ended the command")
     except typer.TyperException as error:
         problem = usage_problem(error)
         # Without a command, typer has already shown the help and the error has no text.
@@ -64,6 +69,7 @@ def main() -> None:
     except Exception as error:
         fail(problem_of(error), as_json=as_json, bug=error)
         code = FAILURE
+    close_stdout()
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -75,6 +81,14 @@ def _spare_imports() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # The command line of httpx, with click and pygments: without it httpx works as before.
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+
+
+def _prepare_stdout() -> None:
+    """Let commands write to it if it is closed, and any character: those that the locale lacks as escapes."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 # open until the process ends
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 class _Commands(TyperGroup):

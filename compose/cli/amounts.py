@@ -1,7 +1,8 @@
-"""Parsing of durations, dollar amounts and tags on the command line."""
+"""Parsing of durations, times, dollar amounts and tags on the command line."""
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 
 import typer
 
@@ -23,6 +24,19 @@ def seconds(text: str | None) -> int | None:
     if duration > MAX_KEY_LIFE_S:
         raise typer.BadParameter(f"{text!r} is too long: at most {MAX_KEY_LIFE_S // _SECONDS['d']}d")
     return duration
+
+
+def moment(text: str | None) -> str | None:
+    """Check a time such as `2026-11-20T18:00:00Z`; None stays None. Any other text, or no time zone, is bad usage."""
+    if text is None:
+        return None
+    try:
+        zone = datetime.fromisoformat(text).tzinfo
+    except ValueError:
+        zone = None
+    if zone is None:
+        raise typer.BadParameter(f"{text[:40]!r} is not a time with its zone: write it as 2026-11-20T18:00:00Z")
+    return text
 
 
 def nano_usd(text: str | None) -> int | None:

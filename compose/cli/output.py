@@ -1,12 +1,14 @@
 """Output of commands: one JSON document or text on stdout, everything else on stderr."""
 
 import json
+import os
 import re
 import sys
 import traceback
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeGuard
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -33,6 +35,10 @@ def visible(text: str) -> str:
     return _HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+class Interrupted(ComposeError):
+    """The user ended the command with ctrl-C."""
+
+
 class SafeConsole(Console):
     """A console whose own styles are the only control sequences that reach the terminal, whatever text it prints."""
 
@@ -46,18 +52,27 @@ out = SafeConsole(highlight=False, soft_wrap=True)
 """Console for text on stdout."""
 
 
+def as_json_text(document: object) -> str:
+    """A document on one line, in characters that stdout can write."""
+    ensure_ascii = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    return json.dumps(document, ensure_ascii=ensure_ascii, default=str)
+
+
 def print_json(document: object) -> None:
     """Write one document on one line."""
-    line = json.dumps(document, ensure_ascii=False, default=str)
+    line = as_json_text(document)
     # In JSON they occur only in strings, where an escape means the same; a lone surrogate is legal in no other form.
     sys.stdout.write(_HIDDEN.sub(lambda hidden: f"\\u{ord(hidden[0]):04x}", line) + "\n")
     sys.stdout.flush()
 
 
 def problem_of(error: Exception) -> dict[str, Any]:
-    """The RFC 9457 problem of an error. Only errors that Purser raises on purpose show their message."""
+    """The RFC 9457 problem of an error. Only errors of Purser and of the operating system show their message."""
     if isinstance(error, RequestFailed):
         return error.problem
+    if _is_of_system(error):
+        where = f": {error.filename!r}" if error.filename is not None else ""
+        return _problem("OperatingSystemError", f"{error.strerror}{where}", "")
     if not isinstance(error, _expected()):
         return _problem(
             "InternalError", f"{type(error).__name__}, which is a bug", "Report it with the trace on stderr."
@@ -69,21 +84,36 @@ def usage_problem(error: typer.TyperException) -> dict[str, Any]:
     """The problem of an invalid command line."""
     # Typer's own errors format themselves, but their base type does not declare it.
     format_message = getattr(error, "format_message", error.__str__)
-    return _problem("BadUsage", format_message(), "`purser COMMAND --help` shows what a command takes.")
+    # Pydantic adds the prefix to what a type of Purser says.
+    detail = format_message().replace("Value error, ", "")
+    return _problem("BadUsage", detail, "`purser COMMAND --help` shows what a command takes.")
 
 
 def fail(problem: dict[str, Any], *, as_json: bool, bug: Exception | None = None) -> None:
-    """Show a problem: as JSON on stdout, else as text on stderr."""
-    if bug is not None and not isinstance(bug, _expected()):
+    """Show a problem: as JSON on stdout; as text on stderr if JSON is not wanted or cannot be written."""
+    if bug is not None and not isinstance(bug, _expected()) and not _is_of_system(bug):
         traceback.print_exception(bug, file=sys.stderr)
     if as_json:
-        print_json(problem)
-        return
+        with suppress(OSError):
+            print_json(problem)
+            return
     console = SafeConsole(stderr=True, highlight=False, soft_wrap=True)
     console.print(f"[bold red]{problem['title']}[/]: ", end="")
     console.print(problem.get("detail", ""), markup=False)
     if problem.get("remedy"):
         console.print(problem["remedy"], markup=False)
+
+
+def close_stdout() -> None:
+    """Write what is left; where that is not possible, drop it, or Python would try again as it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _is_of_system(error: Exception) -> TypeGuard[OSError]:
+    return isinstance(error, OSError) and error.errno is not None
 
 
 def _problem(name: str, detail: str, remedy: str) -> dict[str, Any]:

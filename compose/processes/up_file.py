@@ -3,7 +3,7 @@
 import json
 import os
 import stat
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -45,8 +45,11 @@ class Running:
         if not is_private(data_dir):
             return None
         try:
-            running = cls(**json.loads((data_dir / FILE).read_text()))
+            stored = json.loads((data_dir / FILE).read_text(encoding="utf-8"))
+            running = cls(**{field.name: stored[field.name] for field in fields(cls)})
         except (FileNotFoundError, PermissionError, NotADirectoryError):
+            return None
+        except (ValueError, LookupError, TypeError):  # cut off by a full disk, or of another release
             return None
         # A killed `up` leaves its file behind.
         return running if _runs(running.pid) else None

@@ -1,5 +1,6 @@
 """Load settings from the command line, the environment and a file, with clear errors."""
 
+import json
 import os
 import re
 import tomllib
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import AliasChoices, ValidationError
+from pydantic_core import to_jsonable_python
 from pydantic_settings import EnvSettingsSource
 from pydantic_settings.exceptions import SettingsError as Unreadable
 
@@ -159,6 +161,8 @@ def _explained(error: ValidationError, origins: Mapping[str, str]) -> SettingsEr
         message = detail["msg"].removeprefix("Value error, ")
         if detail["loc"]:
             name = aliases().get(str(detail["loc"][0]), str(detail["loc"][0]))
+            if detail["type"] == "tuple_type" and (default := Settings.model_fields[name].default):
+                message = f"write a list as JSON, such as {json.dumps(to_jsonable_python(default))}"
             message = f"{name} ({_variable(name)}, from the {origins.get(name, 'default')}): {message}"
         lines.append(message)
     return SettingsError("; ".join(lines), remedy=f"Correct it and start again. {REFERENCE}")

@@ -1,5 +1,6 @@
 """All settings as one frozen value, and the validation that goes beyond the type of one field."""
 
+import re
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
@@ -117,11 +118,18 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
     def _model_name(cls, value: str | None) -> str | None:
         return None if value is None else check_model_name(value)
 
-    @field_validator("temporal_ui_url")
+    @field_validator("url", "public_url", "temporal_ui_url")
     @classmethod
     def _page(cls, value: str | None) -> str | None:
         if value is not None:
-            _check_address(value, "https://temporal.example.com")
+            _check_address(value, "https://purser.example.com")
+        return value
+
+    @field_validator("api_key")
+    @classmethod
+    def _fits_a_header(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not re.fullmatch("[!-~]+", value.get_secret_value()):
+            raise ValueError("use printable ASCII characters only, without spaces and line breaks")
         return value
 
     @field_validator("webhook_targets")
@@ -131,13 +139,6 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
             from purser.gateway.webhooks.targets import Targets
 
             Targets(value)
-        return value
-
-    @field_validator("public_url")
-    @classmethod
-    def _page_address(cls, value: str | None) -> str | None:
-        if value is not None and (urlsplit(value).scheme not in ("http", "https") or not urlsplit(value).hostname):
-            raise ValueError(f"{value!r} is not an address such as https://purser.example.com")
         return value
 
     @field_validator("timezone")
@@ -178,9 +179,13 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
 
 
 def _check_address(address: str, example: str) -> None:
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{address!r} is not an address such as {example}")
+    try:
+        parts = urlsplit(address)
+        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # half of an IPv6 address, or a port that is no number
+        valid = False
+    if not valid or not address.isprintable():
+        raise ValueError(f"{address!r} is not an address such as {example}: begin with http:// or https://")
 
 
 def _is_loopback(host: str) -> bool:

@@ -4,6 +4,7 @@ Purser must be running and allow the provider's address (`make up` does). The ta
 """
 
 import asyncio
+import errno
 import json
 import sys
 import tempfile
@@ -30,4 +31,9 @@ async def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main()))
+    try:
+        sys.exit(asyncio.run(main()))
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        sys.exit(f"port {PORT} is taken: stop the other provider")

@@ -2,6 +2,8 @@
 
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
 from importlib import import_module
@@ -15,6 +17,7 @@ from typer.core import TyperGroup
 from purser.compose.cli import GROUPS
 from tests.compose.conftest import System
 from tests.support.servers.purser import Purser
+from tests.support.servers.purser import command as purser_command
 
 
 @pytest.fixture
@@ -77,6 +80,74 @@ def test_a_bug_says_nothing_of_its_message_on_stdout(purser: Purser, tmp_path: P
     assert json.loads(done.stdout)["type"] == "urn:purser:internal-error"
     assert "private words" not in done.stdout
     assert "Traceback" in done.stderr
+
+
+def test_an_error_of_the_operating_system_is_a_problem_that_names_the_file(purser: Purser) -> None:
+    (purser.home / "file").touch()
+    data = str(purser.home / "file" / "data")
+    done = purser.run("up", "--data", data, "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout) == {
+        "type": "urn:purser:operating-system-error",
+        "title": "Operating system error",
+        "detail": f"Not a directory: {data!r}",
+    }
+    assert "Traceback" not in done.stderr
+
+
+def test_bad_usage_says_what_is_wrong_in_words_of_purser(purser: Purser) -> None:
+    detail = purser.json("tasks", "list", "--state", "runing", code=2)["detail"]
+    assert detail.startswith("Invalid value for '--state': 'runing' is not one of 'running', ")
+
+
+@pytest.mark.parametrize("arguments", [["redact", "talk.json"], ["redact", "talk.json", "--json"], ["--help"]])
+def test_a_full_disk_is_one_line_on_stderr(purser: Purser, arguments: list[str]) -> None:
+    (purser.home / "talk.json").write_text("[]")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*purser_command(), *arguments],
+            env=purser.env,
+            cwd=purser.home,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert (done.returncode, done.stderr) == (1, "Operating system error: No space left on device\n")
+
+
+def test_ctrl_c_is_a_problem(purser: Purser) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, (purser.home / "stderr.log").open("wb") as log:
+        there = purser.having(url=f"http://127.0.0.1:{silent.getsockname()[1]}", api_key="k")
+        process = there.spawn("tasks", "list", "--json", stderr=log)
+        silent.settimeout(60)
+        with silent.accept()[0]:
+            process.send_signal(signal.SIGINT)
+            code = process.wait(60)
+    assert process.stdout is not None
+    with process.stdout as out:
+        assert (code, json.load(out)["type"]) == (1, "urn:purser:interrupted")
+
+
+def test_a_closed_stdout_changes_nothing_else(purser: Purser) -> None:
+    for options, code in ("--version", 0), ("worker --json", 1):
+        closed = f"{purser_command()[0]} {options} >&-"
+        done = subprocess.run(["sh", "-c", closed], env=purser.env, cwd=purser.home, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (code, "")
+
+
+@pytest.mark.parametrize(
+    "locale", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}]
+)
+def test_any_text_is_written_whatever_the_locale(purser: Purser, locale: dict[str, str]) -> None:
+    messages = [{"role": "user", "content": "Grüße 安娜 😀"}]
+    (purser.home / "talk.json").write_text(json.dumps(messages))
+    there = Purser(purser.home, {**purser.env, **locale})
+    options = ("--budget", "400", "--model", "gpt-4o")
+    assert there.json("window", "talk.json", *options)["messages"] == messages
+    assert json.loads(there.run("redact", "talk.json").stdout) == messages
+    done = there.run("window", "talk.json", *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert r"Gr\xfc\xdfe \u5b89\u5a1c \U0001f600" in done.stdout
 
 
 def test_help_loads_nothing_heavy() -> None:

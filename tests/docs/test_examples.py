@@ -4,11 +4,12 @@ import asyncio
 import base64
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -108,6 +109,15 @@ def test_the_quickstart_asks_a_person_and_completes_after_the_approval(system: S
     assert decided["state"] == "approved"
     assert task["status"] == "completed"
     assert system.purser.json("audit")["ok"]
+
+
+def test_the_first_task_says_that_the_port_of_its_provider_is_taken() -> None:
+    with ExitStack() as taken:
+        with suppress(OSError):  # another run has it already
+            taken.enter_context(socket.create_server(("127.0.0.1", 4010)))
+        command = [sys.executable, str(EXAMPLES / "first.py")]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=WITHIN_S)
+    assert (done.returncode, done.stderr) == (1, "port 4010 is taken: stop the other provider\n")
 
 
 def test_decisions_are_signed_and_sent_through_temporal_by_command_and_by_example(

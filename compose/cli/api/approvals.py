@@ -3,13 +3,14 @@
 import uuid
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote
 
 import typer
 
 from purser.budget.approvals import ApprovalState
 from purser.budget.errors import BudgetError
 from purser.budget.reports.views import whole_percent
+from purser.budget.scopes import check_id
+from purser.compose.cli.amounts import moment
 from purser.compose.cli.output import FAILURE, DataOption, JsonOption, LimitOption, out, print_json, problem_of
 from purser.compose.errors import ComposeError
 
@@ -81,7 +82,9 @@ def approve(
     approval_ids: ApprovalIds,
     tokens: Annotated[int | None, typer.Option(help="Tokens to grant. Default: the shortage.", min=1)] = None,
     usd: Annotated[str | None, typer.Option(help="Dollars to grant, for example 0.25.")] = None,
-    until: Annotated[str | None, typer.Option(help="When the grant ends, for example 2026-11-20T18:00:00Z.")] = None,
+    until: Annotated[
+        str | None, typer.Option(help="When the grant ends, for example 2026-11-20T18:00:00Z.", callback=moment)
+    ] = None,
     note: Note = None,
     ticket_url: TicketUrl = None,
     decision_id: DecisionId = None,
@@ -168,7 +171,7 @@ def _through_temporal(api: "Gateway", approval_id: str, body: dict[str, Any], da
 
 
 def _path(approval_id: str) -> str:
-    return f"/v1/approvals/{quote(approval_id, safe='')}"
+    return f"/v1/approvals/{check_id(approval_id, 'the id of the request')}"
 
 
 def _print(request: dict[str, Any]) -> None:

@@ -2,13 +2,12 @@
 
 from enum import StrEnum
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
 from purser.budget.policies.fields import Mode, OnExpiry
 from purser.budget.policies.templates import is_pattern
-from purser.budget.scopes import Kind
+from purser.budget.scopes import Kind, Scope
 from purser.compose.cli.api import policies
 from purser.compose.cli.output import DataOption, JsonOption, LimitOption, out, print_json
 
@@ -139,7 +138,10 @@ def set_budget(
     }
     change: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
     given_rules = {name: value for name, value in rules.items() if value is not None}
-    change |= {str(field): None for field in clear or ()}
+    cleared = {str(field): None for field in clear or ()}
+    if both := cleared.keys() & (change.keys() | ({"approval"} if given_rules else set())):
+        raise typer.BadParameter(f"{', '.join(sorted(both))} is both set and cleared: do one of the two")
+    change |= cleared
     if not change and not given_rules:
         raise typer.BadParameter("nothing to change: name at least one field")
     with gateway(data) as api:
@@ -152,7 +154,7 @@ def set_budget(
 
 
 def _path(scope: str) -> str:
-    return f"/v1/budgets/{quote(scope, safe=':/')}"
+    return f"/v1/budgets/{Scope.parse(scope)}"
 
 
 def _step(text: str) -> list[object]:

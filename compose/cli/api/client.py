@@ -1,17 +1,64 @@
 """HTTP client of the gateway, for commands."""
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from purser.budget.errors import InvalidRequest
 from purser.compose.errors import NoGateway, RequestFailed, Unreachable
-from purser.compose.processes.up_file import FILE, command_settings, is_private
+from purser.compose.processes.up_file import FILE, Running, command_settings, is_private
 from purser.compose.settings import Settings
 
 TIMEOUT_S = 30.0
+RESTART_S, LOOK_AGAIN_S = 60.0, 0.1
+"""How long the start of an `up` may take, and the pause between two looks whether it is up."""
+
+
+_REFUSED_KEY = {
+    "detail": "the gateway needs a live key, and none came with the request",
+    "remedy": "Check PURSER_API_KEY: an admin sees with `purser keys list` which keys are live.",
+}
+"""What a person at the command line reads, who sends no headers."""
+
+
+class _Key(httpx.Auth):
+    """A key of the HTTP API."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers["Authorization"] = f"Bearer {self._key}"
+        yield request
+
+
+class _LocalKey(_Key):
+    """The key of a local `up`. Each start makes a new one, which is read again when the gateway refuses the old one."""
+
+    def __init__(self, data_dir: Path, running: Running) -> None:
+        super().__init__(running.admin_key)
+        self._data_dir = data_dir
+        self._running = running
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers["Authorization"] = f"Bearer {self._key}"
+        response = yield request
+        if response.status_code == httpx.codes.UNAUTHORIZED and self._started_again():
+            yield from super().auth_flow(request)
+
+    def _started_again(self) -> bool:
+        """Waits for an `up` that is starting; returns whether it has another key."""
+        deadline = time.monotonic() + RESTART_S
+        while (found := Running.read(self._data_dir)) is None and time.monotonic() < deadline:
+            time.sleep(LOOK_AGAIN_S)
+        if found is None or found == self._running or found.gateway != self._running.gateway:
+            return False
+        self._running, self._key = found, found.admin_key
+        return True
 
 
 class Gateway:
@@ -71,11 +118,16 @@ class Gateway:
         """Send one request and return the decoded body, None if there is none.
 
         Raises:
+            InvalidRequest: it holds what no JSON can, such as NaN, or text that is not UTF-8.
             RequestFailed: the gateway answered with a problem.
             Unreachable: the gateway did not answer.
         """
         try:
-            response = self._client.request(method, path, **arguments)
+            request = self._client.build_request(method, path, **arguments)
+        except ValueError as error:
+            raise InvalidRequest(f"the request is not JSON in UTF-8: {error}") from None
+        try:
+            response = self._client.send(request)
         except httpx.HTTPError as error:
             raise self._unreachable(error) from error
         if response.is_error:
@@ -99,11 +151,17 @@ def gateway(data: Path | None = None) -> Iterator[Gateway]:
     settings = command_settings(data)
     if settings.url is None:
         raise _unknown(settings)
-    headers = {"Authorization": f"Bearer {settings.api_key.get_secret_value()}"} if settings.api_key else {}
     # Certificates of authorities take long to read, and plain HTTP, which is never redirected, needs none.
     verify = not settings.url.lower().startswith("http:")
-    with httpx.Client(base_url=settings.url, headers=headers, timeout=TIMEOUT_S, verify=verify) as client:
+    with httpx.Client(base_url=settings.url, auth=_auth(settings), timeout=TIMEOUT_S, verify=verify) as client:
         yield Gateway(client)
+
+
+def _auth(settings: Settings) -> httpx.Auth | None:
+    key, running = settings.api_key and settings.api_key.get_secret_value(), Running.read(settings.data_dir)
+    if running is not None and running.admin_key == key:
+        return _LocalKey(settings.data_dir, running)
+    return _Key(key) if key else None
 
 
 def _unknown(settings: Settings) -> NoGateway:
@@ -130,6 +188,6 @@ def _problem(response: httpx.Response) -> dict[str, Any]:
     except ValueError:
         problem = None
     if isinstance(problem, dict) and "title" in problem:
-        return problem
+        return problem | (_REFUSED_KEY if response.status_code == httpx.codes.UNAUTHORIZED else {})
     detail = f"{response.request.method} {response.request.url.path} was answered with {response.status_code}"
     return {"type": "about:blank", "title": response.reason_phrase, "status": response.status_code, "detail": detail}

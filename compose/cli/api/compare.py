@@ -1,10 +1,10 @@
 """`purser window compare`."""
 
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
+from purser.budget.scopes import check_id
 from purser.compose.cli.context.tokens import ModelOption
 from purser.compose.cli.output import DataOption, JsonOption, out, print_json
 from purser.context.strategies.choice import Preference
@@ -27,7 +27,7 @@ def compare(
     """Compare all strategies on a stored session: what each keeps, summarizes and drops, and what its window costs."""
     from purser.compose.cli.api.client import gateway
 
-    path = f"/v1/sessions/{quote(session_id, safe='')}/window/compare"
+    path = f"/v1/sessions/{check_id(session_id, 'the session id')}/window/compare"
     with gateway(data) as api:
         found = api.get(path, budget=budget, model=model, preference=preference, thread=thread)
     if as_json:

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from purser.compose.cli.api.client import Gateway
-from purser.compose.errors import Unreachable
+from purser.compose.errors import RequestFailed, Unreachable
 
 QUIET_S = 1.0
 """Seconds without an event after which everything stored has been read."""
@@ -29,7 +29,7 @@ def read_events(
         follow: goes on without end, resuming where a stream breaks off; else ends with what is stored.
 
     Raises:
-        RequestFailed: the gateway refuses the stream.
+        RequestFailed: the gateway refuses the stream, and not because it is starting or stopping.
         Unreachable: the gateway does not answer at first, or at all without `follow`.
     """
     opened = False
@@ -42,8 +42,8 @@ def read_events(
                     yield event
         except httpx.ReadTimeout:
             opened = True
-        except Unreachable:
-            if not (follow and opened):
+        except (Unreachable, RequestFailed) as error:
+            if not (follow and opened and error.is_transient):
                 raise
         if not follow:
             return

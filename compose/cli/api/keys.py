@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote
 
 import typer
 
+from purser.budget.scopes import check_id
 from purser.compose.cli.output import DataOption, JsonOption, out, print_json
 from purser.gateway.access.roles import Role
 
@@ -133,7 +133,7 @@ def revoke(
 
 
 def _of(key_id: str) -> str:
-    return f"/v1/keys/{quote(key_id, safe='')}"
+    return f"/v1/keys/{check_id(key_id, 'the id of the key')}"
 
 
 def _with_id(data: Path | None, ask: Callable[["Gateway"], Any]) -> Any:

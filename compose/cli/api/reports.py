@@ -6,10 +6,14 @@ import typer
 
 from purser.budget.reports.entries import EntryKind
 from purser.budget.reports.usage import By
+from purser.compose.cli.amounts import moment
 from purser.compose.cli.output import DataOption, JsonOption, LimitOption, out, print_json
 
-Since = Annotated[str | None, typer.Option("--from", help="At or after this time, for example 2026-11-20T18:00:00Z.")]
-Until = Annotated[str | None, typer.Option("--to", help="Before this time.")]
+Since = Annotated[
+    str | None,
+    typer.Option("--from", help="At or after this time, for example 2026-11-20T18:00:00Z.", callback=moment),
+]
+Until = Annotated[str | None, typer.Option("--to", help="Before this time.", callback=moment)]
 
 
 def register(app: typer.Typer) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from purser.compose.cli.output import FAILURE, DataOption, JsonOption, SafeConsole, print_json
+from purser.compose.cli.output import FAILURE, DataOption, Interrupted, JsonOption, SafeConsole, print_json
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -82,8 +82,9 @@ def _follow(api: "Gateway", task_id: str) -> dict[str, Any]:
                     seen = line
                 time.sleep(POLL_S)
     except KeyboardInterrupt:
-        console.print(f"The task goes on without this command: purser tasks show {task_id}", markup=False)
-        raise typer.Abort from None
+        raise Interrupted(
+            f"task {task_id!r} goes on without this command", remedy=f"`purser tasks show {task_id}` shows it."
+        ) from None
 
 
 def _fetch(api: "Gateway", path: str) -> dict[str, Any]:
@@ -96,8 +97,7 @@ def _fetch(api: "Gateway", path: str) -> dict[str, Any]:
             task: dict[str, Any] = api.get(path)
             return task
         except (RequestFailed, Unreachable) as error:
-            transient = isinstance(error, Unreachable) or error.problem.get("retryable")
-            if not transient or time.monotonic() > deadline:
+            if not error.is_transient or time.monotonic() > deadline:
                 raise
             time.sleep(POLL_S)
 

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import typer
 
+from purser.budget.scopes import check_id
 from purser.compose.cli.output import DataOption, JsonOption, LimitOption, out, print_json
 from purser.workflows.contract import TaskStatus
 
@@ -96,8 +97,8 @@ def cancel(task_id: TaskId, data: DataOption = None, as_json: JsonOption = False
 
 
 def path_of(task_id: str) -> str:
-    """Path of this task in the API."""
-    return f"/v1/tasks/{quote(task_id, safe='')}"
+    """Path of this task in the API; raises `InvalidScope` for an id that no task can have."""
+    return f"/v1/tasks/{check_id(task_id, 'the task id')}"
 
 
 def print_task(task: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from purser.compose.cli.context.summarizing import EXTRACTIVE, SummarizerOption, summarizing
+from purser.compose.cli.context.summarizing import EXTRACTIVE, SummarizerOption, origin, summarizing
 from purser.compose.cli.context.tokens import FileArgument, ModelOption
 from purser.compose.cli.output import DataOption, JsonOption, out, print_json
 
@@ -58,7 +58,7 @@ def _conversation(
         "covers": covers,
         "original_tokens": original,
         "summary_tokens": summary,
-        "method": _method(window.summary, summarize),
+        **origin(window.summary, summarize),
     }
 
 
@@ -78,17 +78,8 @@ def _text(text: str, budget: int, model: str, summarize: "Summarize | None") -> 
         "covers": [0, 0] if summary else None,
         "original_tokens": original,
         "summary_tokens": count(summary),
-        "method": "none" if fits else _method(summary, summarize),
+        **origin("" if fits else summary, summarize),
     }
-
-
-def _method(summary: str, summarize: "Summarize | None") -> str:
-    """How a summary was written: `model`, `extractive`, or `none` if there is none."""
-    from purser.compose.cli.context.model_writer import ModelWriter
-
-    if not summary or summarize is None:
-        return "none"
-    return "model" if isinstance(summarize, ModelWriter) and summarize.wrote == summary else EXTRACTIVE
 
 
 def _print(document: dict[str, Any]) -> None:

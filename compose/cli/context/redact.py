@@ -5,7 +5,7 @@ import sys
 import typer
 
 from purser.compose.cli.context.tokens import FileArgument
-from purser.compose.cli.output import JsonOption, print_json, visible
+from purser.compose.cli.output import JsonOption, as_json_text, print_json, visible
 
 
 def register(app: typer.Typer) -> None:
@@ -15,8 +15,6 @@ def register(app: typer.Typer) -> None:
 
 def redact(file: FileArgument, as_json: JsonOption = False) -> None:
     """Replace personal data and secrets in a conversation or a text with placeholders."""
-    import json
-
     from purser.compose.cli.context.conversation_file import read_file
     from purser.compose.settings import load_settings
     from purser.context.redaction import Redactor, custom_detectors, redact_value
@@ -28,9 +26,9 @@ def redact(file: FileArgument, as_json: JsonOption = False) -> None:
     else:
         messages = redact_value(read.originals, redactor.redact)
         if file.suffix.lower() == ".jsonl":
-            text = "".join(json.dumps(message, ensure_ascii=False) + "\n" for message in messages)
+            text = "".join(as_json_text(message) + "\n" for message in messages)
         else:
-            text = json.dumps(messages, ensure_ascii=False)
+            text = as_json_text(messages)
     if as_json:
         print_json({"text": text, "counts": redactor.counts})
     else:

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from purser.context.windows.builder import Summarize
 
-EXTRACTIVE, NONE = "extractive", "none"
+EXTRACTIVE, MODEL, NONE = "extractive", "model", "none"
 SummarizerOption = Annotated[
     str, typer.Option(help="extractive, none, or a model, for which a running Purser holds budget.")
 ]
@@ -20,7 +20,8 @@ SummarizerOption = Annotated[
 def summarizing(name: str, data: Path | None = None) -> "Iterator[Summarize | None]":
     """Open a summarizer by name: `extractive`, `none`, or a model.
 
-    A window is built even if the model cannot be called; that error is raised at the end.
+    A window is built even if the model cannot be called; that error is raised at the end. If an extract replaces what
+    the model should have written, stderr says so.
 
     Raises:
         NoGateway: a model is named, and no running gateway is known that could hold its budget.
@@ -42,3 +43,19 @@ def summarizing(name: str, data: Path | None = None) -> "Iterator[Summarize | No
         yield writer
         if writer.problem is not None:
             raise writer.problem
+        if writer.fault:
+            typer.echo(f"{name} was not used: {writer.fault}; the summary is an extract", err=True)
+
+
+def origin(summary: str, summarize: "Summarize | None") -> dict[str, str | None]:
+    """How a summary was written: `model`, `extractive`, or `none` if there is none; and why not by the model."""
+    from purser.context.compression.extraction import extract
+
+    method, fault = EXTRACTIVE if summary else NONE, None
+    if summarize not in (None, extract):
+        from purser.compose.cli.context.model_writer import ModelWriter
+
+        assert isinstance(summarize, ModelWriter)
+        fault = summarize.fault or None
+        method = MODEL if summary and summary == summarize.wrote else method
+    return {"method": method, "fault": fault}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from purser.compose.cli.context.summarizing import EXTRACTIVE, SummarizerOption, summarizing
+from purser.compose.cli.context.summarizing import EXTRACTIVE, SummarizerOption, origin, summarizing
 from purser.compose.cli.context.tokens import FileArgument, ModelOption
 from purser.compose.cli.output import DataOption, JsonOption, out, print_json
 from purser.compose.cli.tables import print_table, table
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from purser.context.conversation.messages import Message
     from purser.context.windows import Window
+    from purser.context.windows.builder import Summarize
 
 Preset = StrEnum("Preset", {name: name for name in WINDOW_PRESETS})  # type: ignore[misc] # known when it runs
 _SHOWN = 100
@@ -84,9 +85,9 @@ def window(
         if recommend:
             document = _advice(messages, budget, preference, model, can_summarize=summarize is not None) | document
         elif written is Format.TEXT:
-            document = _as_text(build, originals, budget, model) | document
+            document = _as_text(build, originals, budget, model, summarize) | document
         else:
-            document = _as_messages(build(budget), originals) | document
+            document = _as_messages(build(budget), originals, summarize) | document
     print_json(document) if as_json else _print(document)
 
 
@@ -124,7 +125,7 @@ def _read(file: Path) -> "tuple[list[Message], list[dict[str, Any]]]":
     return read.messages, read.originals
 
 
-def _as_messages(found: "Window", originals: list[dict[str, Any]]) -> dict[str, Any]:
+def _as_messages(found: "Window", originals: list[dict[str, Any]], summarize: "Summarize | None") -> dict[str, Any]:
     """The document of a window; its messages are those of the file, except where they were clipped."""
     from dataclasses import asdict
 
@@ -140,12 +141,17 @@ def _as_messages(found: "Window", originals: list[dict[str, Any]]) -> dict[str, 
         "summarised": found.summarised,
         "strategy": found.strategy,
         "reason": found.reason,
+        **origin(found.summary, summarize),
         "stats": asdict(found.stats),
     }
 
 
 def _as_text(
-    build: "Callable[[int], Window]", originals: list[dict[str, Any]], budget: int, model: str
+    build: "Callable[[int], Window]",
+    originals: list[dict[str, Any]],
+    budget: int,
+    model: str,
+    summarize: "Summarize | None",
 ) -> dict[str, Any]:
     """The document of a window whose plain text fits the budget: text needs other delimiters than messages do."""
     from purser.context.conversation.renderings import render_text
@@ -160,7 +166,7 @@ def _as_text(
         )
         tokens = count_text(text, model).tokens
         room -= max(1, tokens - budget)
-    return {"text": text} | _as_messages(found, originals) | {"tokens": tokens}
+    return {"text": text} | _as_messages(found, originals, summarize) | {"tokens": tokens}
 
 
 def _safety(messages: "list[Message]", budget: int, tools: int, model: str) -> dict[str, Any]:
@@ -190,7 +196,8 @@ def _print(document: dict[str, Any]) -> None:
         rows = [(message["role"], escape(_line(message.get("content")))) for message in document["messages"]]
         print_table(table("role", "content", rows=rows))
     hidden = ("text", "messages", "stats")
-    figures = {name: value for name, value in (document | document.get("stats", {})).items() if name not in hidden}
+    found = document | document.get("stats", {})
+    figures = {name: value for name, value in found.items() if name not in hidden and value is not None}
     if "dropped" in figures:
         figures["dropped"] = len(figures["dropped"])
     print_table(table("", "", rows=[(name.replace("_", " "), escape(str(value))) for name, value in figures.items()]))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from purser.compose.cli.output import FAILURE, JsonOption, print_json
+from purser.compose.cli.output import FAILURE, JsonOption, SafeConsole, print_json
 
 if TYPE_CHECKING:
     from purser.compose.demo.figures import Figures
@@ -25,6 +25,7 @@ def demo(
 
     Everything runs in a temporary directory that is deleted afterwards; a running `up` is not affected.
     """
+    from purser.compose.cli.api.reasons import why
     from purser.compose.cli.leaving import leave
     from purser.compose.cli.run_async import until_stopped
     from purser.compose.demo import report
@@ -39,6 +40,8 @@ def demo(
             print_json(report.to_json(figures))
         else:
             report.show(figures, running_in=data if keep else None)
+        for line in why(figures.task):
+            SafeConsole(stderr=True, highlight=False).print(line, style="yellow", markup=False, soft_wrap=True)
 
     options = Options(model, keep, interactive=not as_json and is_interactive())
     until_stopped(lambda stop: run_demo(options, report.page(stderr=True), on_figures, stop))

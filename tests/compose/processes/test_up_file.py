@@ -1,11 +1,12 @@
 """Commands find the running system, and send its key to no other gateway."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from purser.compose.processes.up_file import Running, command_settings
+from purser.compose.processes.up_file import FILE, Running, command_settings
 
 
 @pytest.fixture
@@ -33,3 +34,16 @@ def test_the_key_of_the_running_system_goes_to_no_other_gateway(
     settings = command_settings(tmp_path)
     assert settings.url == "http://elsewhere.test"
     assert settings.api_key is None
+
+
+@pytest.mark.parametrize("content", [b"", b'{"gateway": "http://127.0', b"[]", b"null", b'{"pid": 1}', b"\xff"])
+def test_a_file_that_was_cut_off_names_nothing_that_runs(tmp_path: Path, running: Running, content: bytes) -> None:
+    (tmp_path / FILE).write_bytes(content)
+    assert Running.read(tmp_path) is None
+    assert command_settings(tmp_path).url is None
+
+
+def test_fields_of_a_later_release_are_ignored(tmp_path: Path, running: Running) -> None:
+    file = tmp_path / FILE
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"later": True}))
+    assert Running.read(tmp_path) == running

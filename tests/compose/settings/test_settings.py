@@ -141,7 +141,22 @@ def test_variables_of_the_checklist_exist(monkeypatch: pytest.MonkeyPatch, name:
         ("PURSER_MODE", "hrad", "'soft', 'approval' or 'hard'"),
         ("PURSER_TIMEZONE", "Mars/Base", "Mars/Base"),
         ("PURSER_WARN_AT", "0.8;0.9", "PURSER_WARN_AT (from the environment) is not valid JSON"),
+        (
+            "PURSER_WARN_AT",
+            "0.8",
+            'warn_at (PURSER_WARN_AT, from the environment): write a list as JSON, such as ["0.8"]',
+        ),
         ("PURSER_WARN_AT", "[-1]", "warn_at"),
+        ("PURSER_BACKPRESSURE", "[0.8]", 'write a list as JSON, such as [["0.80", 50], '),
+        ("PURSER_URL", "127.0.0.1:8787", "'127.0.0.1:8787' is not an address such as"),
+        ("PURSER_URL", "localhost:8787", "begin with http:// or https://"),
+        ("PURSER_URL", "http://[::1", "'http://[::1' is not an address"),
+        ("PURSER_URL", "http://h:99999", "'http://h:99999' is not an address"),
+        ("PURSER_URL", "http://h\n", r"'http://h\n' is not an address"),
+        ("PURSER_PUBLIC_URL", "purser.example.com", "'purser.example.com' is not an address"),
+        ("PURSER_TEMPORAL_UI_URL", "http://", "'http://' is not an address"),
+        ("PURSER_API_KEY", "kéy", "api_key (PURSER_API_KEY, from the environment): use printable ASCII"),
+        ("PURSER_API_KEY", "k1\nk2", "without spaces and line breaks"),
         ("PURSER_BACKPRESSURE", "[[0.8, -5]]", "backpressure"),
         ("PURSER_ALLOWED_API_BASES", "api.example.com", "'api.example.com' is not an address"),
         ("PURSER_PRICE_FILE", "nowhere.json", "there is no file 'nowhere.json'"),
@@ -194,7 +209,8 @@ def test_no_secret_is_repeated(monkeypatch: pytest.MonkeyPatch, name: str) -> No
     monkeypatch.setenv(f"PURSER_{name}", value)
     assert secret not in repr(load_settings())
 
-    monkeypatch.setenv(f"PURSER_{name}", {"DSN": f"mysql://u:{secret}@h/d", "PROVIDER_KEYS": secret}.get(name, value))
+    bad = {"DSN": f"mysql://u:{secret}@h/d", "PROVIDER_KEYS": secret, "API_KEY": f"{secret} "}.get(name, value)
+    monkeypatch.setenv(f"PURSER_{name}", bad)
     monkeypatch.setenv("PURSER_LEASE_S", "0")
     with pytest.raises(SettingsError) as refused:
         load_settings()

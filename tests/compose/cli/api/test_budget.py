@@ -63,6 +63,10 @@ def test_bad_usage_changes_nothing(purser: Commands, name: str) -> None:
         ("--mode", "harsh"),
         ("--backpressure", "0.9"),
         ("--clear", "nonsense"),
+        ("--limit-tokens", "5", "--clear", "limit_tokens"),
+        ("--no-frozen", "--clear", "frozen"),
+        ("--limit-usd", "1", "--mode", "hard", "--clear", "mode", "--clear", "limit_nano_usd"),
+        ("--deadline-s", "60", "--clear", "approval"),
     )
     for options in bad:
         assert purser.json("budget", "set", scope, *options, code=2)["type"] == "urn:purser:bad-usage"
@@ -70,10 +74,17 @@ def test_bad_usage_changes_nothing(purser: Commands, name: str) -> None:
 
 
 def test_an_invalid_scope_is_a_problem_that_names_it(purser: Commands) -> None:
-    for scope, named in (("planet:x", "planet"), ("session:a?b#c", "a?b#c")):
+    invalid = ("", "planet:x", "session:a?b#c", "session:..", "agent:../x", "session:a/b", "session:\udcff")
+    for scope in invalid:
         problem = purser.json("budget", "show", scope, code=1)
-        assert problem["status"] == 422
-        assert named in problem["detail"]
+        assert problem["type"] == "urn:purser:invalid-scope"
+        assert repr(scope) in problem["detail"]
+
+
+def test_scopes_of_all_kinds_are_found(purser: Commands, name: str) -> None:
+    ids = (f"tag:team={name}", f"model:openai/{name}:free", f"agent:{name}/a~1", f"session:{name}@day", f"tool:{name}")
+    for scope in ids:
+        assert purser.json("budget", "show", scope)["scope"] == scope
 
 
 def test_budgets_are_listed(purser: Commands, name: str) -> None:

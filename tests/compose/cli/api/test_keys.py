@@ -20,7 +20,10 @@ def test_a_key_works_until_it_is_revoked(system: System, name: str, tmp_path: Pa
     assert made["key"] not in purser.run("keys", "list").stdout
     assert name in purser.run("keys", "list").stdout
     assert purser.json("keys", "revoke", made["key_id"])["revoked_at"]
-    assert viewer.json("budget", "show", "session:s1", code=1)["status"] == 401
+    refused = viewer.json("budget", "show", "session:s1", code=1)
+    assert refused["status"] == 401
+    assert "PURSER_API_KEY" in refused["remedy"]
+    assert "Authorization" not in str(refused)
 
 
 def test_the_first_key_of_a_tenant_is_made_in_the_database(system: System, name: str, tmp_path: Path) -> None:

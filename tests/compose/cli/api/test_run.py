@@ -1,12 +1,15 @@
 """`purser run`."""
 
 import json
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.support.servers.commands import Commands
+from tests.support.servers.purser import command
 
 pytestmark = pytest.mark.stack
 
@@ -50,12 +53,41 @@ def test_an_invalid_task_file_is_exit_code_1_and_says_where(purser: Commands, tm
         (b'{"session_id": "s",', "line 1"),
         (b"\xff", "UTF-8"),
         (b"[" * 100_000, "not JSON"),
+        (b'{"limit": NaN}', "not JSON"),
+        (b'{"limit": 1e999}', "not JSON"),
         (b"{}", "session_id"),
         (b"[]", "valid"),
     )
     for content, named in bad:
         file.write_bytes(content)
         assert named in purser.json("run", str(file), code=1)["detail"]
+
+
+@pytest.mark.parametrize("options", [["--json"], []])
+def test_ctrl_c_leaves_the_task_running_and_says_which(
+    purser: Commands, write_task: Write, name: str, options: list[str]
+) -> None:
+    file = write_task(budget={"agent": {"limit_tokens": 50, "mode": "approval"}})
+    run = subprocess.Popen(
+        [*command(), "run", str(file), *options],
+        env=purser.env, cwd=purser.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert run.stderr is not None
+        next(line for line in run.stderr if "waiting_approval" in line)
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=60)
+    finally:
+        run.kill()
+    said = f"task {name!r} goes on without this command"
+    assert run.returncode == 1
+    if options:
+        problem = json.loads(out)
+        assert (problem["type"], problem["detail"]) == ("urn:purser:interrupted", said)
+        assert f"purser tasks show {name}" in problem["remedy"]
+    else:
+        assert (out, said in err, f"purser tasks show {name}" in err) == ("", True, True)
+    purser.json("tasks", "cancel", name)
 
 
 def test_a_missing_file_is_bad_usage(purser: Commands, tmp_path: Path) -> None:

@@ -160,9 +160,44 @@ def test_tasks_are_listed_by_state(purser: Commands, write_task: Write, name: st
 
 
 def test_an_unknown_id_is_a_problem(purser: Commands) -> None:
-    for words in (["tasks", "show", "?x=1#y"], ["tasks", "cancel", "a/../b"], ["approvals", "deny", "nobody"]):
+    for words in (["tasks", "show", "nothing"], ["tasks", "cancel", "nothing"], ["approvals", "deny", "nobody"]):
         problem = purser.json(*words, code=1)
         assert (problem["status"], problem["type"]) == (404, "urn:purser:not-found")
+
+
+@pytest.mark.parametrize("id_", ["", "..", "a/b", "a/../b", "?x=1#y", "\udcff"])
+def test_an_id_that_nothing_can_have_is_refused_before_it_is_sent(purser: Commands, id_: str) -> None:
+    for words in (
+        ["tasks", "show"],
+        ["tasks", "window"],
+        ["tasks", "cancel"],
+        ["approvals", "show"],
+        ["approvals", "approve"],
+        ["keys", "revoke"],
+        ["keys", "change", "--path", ""],
+        ["window", "compare", "--budget", "100", "--model", "gpt-4o"],
+    ):
+        problem = purser.json(*words, id_, code=1)
+        assert problem["type"] == "urn:purser:invalid-scope"
+        assert f"{id_!r} is not valid: " in problem["detail"]
+
+
+def test_text_that_is_not_utf_8_is_refused_before_it_is_sent(purser: Commands) -> None:
+    problem = purser.json("tasks", "window", "t", "--agent", "\udcff", code=1)
+    assert problem["type"] == "urn:purser:invalid-request"
+    assert "UTF-8" in problem["detail"]
+
+
+def test_a_time_without_its_zone_is_bad_usage(purser: Commands) -> None:
+    for words in (
+        ["approvals", "approve", "a", "--until"],
+        ["usage", "--from"],
+        ["usage", "--to"],
+        ["ledger", "--from"],
+    ):
+        for text in ("2026-11-27", "2026-11-27T18:00:00", "tomorrow"):
+            problem = purser.json(*words, text, code=2)
+            assert f"{text!r} is not a time with its zone: write it as 2026-11-20T18:00:00Z" in problem["detail"]
 
 
 def test_a_bad_amount_is_bad_usage(purser: Commands) -> None:

@@ -17,7 +17,7 @@ from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.commands import Commands
 
 MODEL = "gpt-4o"
-RESULT = {"summary", "covers", "original_tokens", "summary_tokens", "method"}
+RESULT = {"summary", "covers", "original_tokens", "summary_tokens", "method", "fault"}
 
 
 RECORD = "Orders from 1000 on go to Haven in May, file numbers F-1 and on. They are never shipped by air."
@@ -97,7 +97,7 @@ def test_the_middle_of_a_conversation_is_summarized_and_the_result_fits(alone: C
 
 def test_a_conversation_that_fits_needs_no_summary(alone: Commands) -> None:
     found = compress(alone, written(alone.home, talk(6)), 5_000)
-    assert found == {"summary": "", "covers": None, "original_tokens": 0, "summary_tokens": 0, "method": "none"}
+    assert found == dict.fromkeys(RESULT, 0) | {"summary": "", "covers": None, "method": "none", "fault": None}
 
 
 def test_a_text_is_compressed_as_one_passage(alone: Commands) -> None:
@@ -138,6 +138,7 @@ class TestAModel:
         file = written(tmp_path, talk(120))
         window = writer.purser.json("window", file, "--budget", "1500", "--model", MODEL, "--summarizer", writer.model)
         assert any(RECORD in str(message["content"]) for message in window["messages"])
+        assert (window["method"], window["fault"]) == ("model", None)
 
     def test_only_redacted_text_leaves(self, writer: Writer, tmp_path: Path) -> None:
         writer.replies("anna.berg@example.org", "Error: it leaked.")
@@ -147,14 +148,17 @@ class TestAModel:
         assert found["method"] == "model"
         assert "[EMAIL_1]" in found["summary"]
 
-    @pytest.mark.parametrize("answer", ["", "Error: model overloaded", "word " * 5_000])
+    @pytest.mark.parametrize(
+        ("answer", "fault"),
+        [("", "empty"), ("Error: model overloaded", "error_text"), ("word " * 5_000, "over_target")],
+    )
     def test_a_rejected_summary_is_paid_for_and_an_extract_replaces_it(
-        self, writer: Writer, tmp_path: Path, answer: str
+        self, writer: Writer, tmp_path: Path, answer: str, fault: str
     ) -> None:
         writer.replies("", answer)
         before = writer.spent()
         found = compress(writer.purser, written(tmp_path, talk(120)), 1_500, "--summarizer", writer.model)
-        assert found["method"] == "extractive"
+        assert (found["method"], found["fault"]) == ("extractive", fault)
         assert "Haven" in found["summary"]
         assert writer.spent()["spent"] > before["spent"]
         assert writer.spent()["held"] == 0
@@ -175,5 +179,17 @@ class TestAModel:
         writer = Writer.at(system, "http://127.0.0.1:9")
         before = writer.spent()
         found = compress(writer.purser, written(tmp_path, talk(120)), 1_500, "--summarizer", writer.model)
-        assert found["method"] == "extractive"
+        assert (found["method"], found["fault"]) == ("extractive", "unreachable")
         assert writer.spent() == before
+
+    @pytest.mark.parametrize("words", [["compress"], ["window"], ["window", "--format", "text"]])
+    def test_an_extract_in_place_of_a_model_s_summary_is_said(
+        self, system: System, tmp_path: Path, words: list[str]
+    ) -> None:
+        writer = Writer.at(system, "http://127.0.0.1:9")
+        options = ["--budget", "1500", "--model", MODEL, "--summarizer", writer.model]
+        done = writer.purser.run(*words, written(tmp_path, talk(120)), *options)
+        assert done.returncode == 0
+        assert done.stderr == f"{writer.model} was not used: unreachable; the summary is an extract\n"
+        found = writer.purser.json(*words, written(tmp_path, talk(120)), *options)
+        assert (found["method"], found["fault"]) == ("extractive", "unreachable")

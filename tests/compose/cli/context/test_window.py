@@ -9,7 +9,7 @@ import pytest
 from tests.support.context.conversations import talk
 from tests.support.servers.commands import Commands
 
-KEYS = ["messages", "tokens", "dropped", "summarised", "strategy", "reason", "stats"]
+KEYS = ["messages", "tokens", "dropped", "summarised", "strategy", "reason", "method", "fault", "stats"]
 MESSAGES = [
     {"role": "system", "content": "Be kind.", "note": "a field of others"},
     *(message.to_dict() for message in talk(27)),
@@ -35,6 +35,7 @@ def test_the_answer_has_these_keys_and_messages_as_the_file_has_them(purser: Com
     assert found["messages"][1]["content"].startswith("Summary of messages")
     assert all(message in MESSAGES for message in found["messages"][2:])
     assert (found["strategy"], found["reason"]) == ("three_part", "the default")
+    assert (found["method"], found["fault"]) == ("extractive", None)
     assert found["tokens"] <= 400
     [(first, last)] = found["summarised"]
     assert len(found["messages"]) - 1 + (last - first + 1) == 28
@@ -66,7 +67,8 @@ def test_a_strategy_and_a_preset_are_chosen_by_name(purser: Commands) -> None:
     assert len(found["messages"]) == 17
     assert found["dropped"][0] == {"index": 2, "reason": "older_than_rounds"}
     assert window(purser, "--preset", "cookhero", budget=2_000)["summarised"] == [[1, 12]]
-    assert window(purser, "--summarizer", "none")["summarised"] == []
+    unsummarized = window(purser, "--summarizer", "none")
+    assert (unsummarized["summarised"], unsummarized["method"]) == ([], "none")
 
 
 def test_what_cannot_fit_is_a_problem_that_names_it(purser: Commands) -> None:

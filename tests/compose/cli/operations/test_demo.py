@@ -1,0 +1,17 @@
+"""`purser demo` with a model of a real provider."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.servers.purser import Purser
+
+
+@pytest.mark.stack
+def test_without_a_key_it_says_which_variable_to_set(tmp_path: Path) -> None:
+    purser = Purser.at(tmp_path)
+    keyless = Purser(purser.home, {name: value for name, value in purser.env.items() if name != "OPENAI_API_KEY"})
+    done = keyless.run("demo", "--model", "openai/gpt-4o-mini")
+    assert done.returncode == 1
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("lead failed: authentication. ")]
+    assert "OPENAI_API_KEY" in line

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime
+from datetime import UTC, datetime
 
 from temporalio import activity
 
@@ -64,7 +64,7 @@ class ApprovalActivities:
         ticket = await self.approvals.request(
             request.agent.tenant,
             key=request.key,
-            scope=Scope.parse(request.scope),
+            scope=Scope.stored(request.scope),
             path=call.path,
             labels=call.labels,
             ask=call.ask,
@@ -122,7 +122,8 @@ class ApprovalActivities:
             current = await self.approvals.get(request.tenant, request.decision.approval_id)
         except NotFound:
             return _unknown(request.decision.approval_id)
-        return DecisionResult(current.approval_id, current.state, current.decisions_needed, error, str(why))
+        needed = current.decisions_needed(datetime.now(UTC))
+        return DecisionResult(current.approval_id, current.state, needed, error, str(why))
 
 
 def _unknown(approval_id: str) -> DecisionResult:

@@ -10,7 +10,6 @@ from purser.budget.approvals import (
     Choice,
     DecisionRequest,
     Identity,
-    PastDecision,
 )
 from purser.budget.errors import DecisionRefused, InvalidRequest
 from purser.budget.gate import NOTHING, Amount
@@ -55,7 +54,7 @@ def judge(
     amount = request.shortage if decision.amount is None else decision.amount
     if not request.needs_two(amount):
         return Outcome(ApprovalState.APPROVED, amount, amount, decision.until)
-    agreed = [past for past in request.agreed if _counts(past, now, trusted=trust_temporal_identity)]
+    agreed = [past for past in request.agreed(now) if past.identity is not Identity.ASSERTED or trust_temporal_identity]
     if any(past.approver == actor.name for past in agreed):
         raise DecisionRefused(
             f"{actor.name!r} has approved request {request.approval_id!r} already: another person has to approve too",
@@ -84,12 +83,6 @@ def expire(request: ApprovalRequest) -> Outcome:
     if request.rules.on_expiry is OnExpiry.GRANT and not request.needs_two(request.shortage):
         return Outcome(ApprovalState.APPROVED, request.shortage, request.shortage)
     return Outcome(ApprovalState.EXPIRED)
-
-
-def _counts(past: PastDecision, now: datetime, *, trusted: bool) -> bool:
-    """Whether an earlier approval is still in force and its approver's identity is verified or trusted."""
-    is_known = past.identity is not Identity.ASSERTED or trusted
-    return is_known and (past.until is None or past.until > now)
 
 
 def _check_actor(request: ApprovalRequest, actor: Approver, *, trusted: bool) -> None:

@@ -19,7 +19,7 @@ from purser.budget.scopes import Scope
 from purser.wire.enums import ApprovalState as ApprovalState
 from purser.wire.enums import Choice as Choice
 from purser.wire.enums import Identity as Identity
-from purser.wire.limits import MAX_NOTE, MAX_TICKET_URL
+from purser.wire.limits import MAX_AMOUNT, MAX_NOTE, MAX_TICKET_URL
 
 MAX_DECISION_ID = 256
 FITS = "fits"
@@ -82,6 +82,8 @@ class DecisionRequest(Reasons):
                 check_amount(getattr(self, name), name, least=1)
         if self.until is not None and self.until.tzinfo is None:
             raise InvalidRequest(f"until {self.until.isoformat()!r} has no time zone: add one, for example a final Z")
+        if self.until is not None and not _fits_utc(self.until):
+            raise InvalidRequest(f"until {self.until.isoformat()!r} is out of range: use a year from 1 to 9999 in UTC")
         self.check()
         if self.choice is Choice.DENY and (self.amount is not None or self.until is not None):
             raise InvalidRequest("a denial grants nothing: leave out grant_tokens, grant_nano_usd and until")
@@ -198,13 +200,13 @@ class ApprovalRequest:
 
     @property
     def shortage(self) -> Amount:
-        """Smallest grant with which every waiting ask fits now."""
+        """Smallest grant with which every waiting ask fits now; at most the largest amount of a grant."""
         if not self.current:
             return Amount()
         return self.missing(self.waiting)
 
     def missing(self, ask: Amount) -> Amount:
-        """Smallest grant with which `ask` fits under the tightest limit."""
+        """Smallest grant with which `ask` fits under the tightest limit; at most the largest amount of a grant."""
         taken = self.spent + self.held + self.reserve + ask
         return Amount(
             _missing(self.limit_tokens, self.granted.tokens, taken.tokens),
@@ -229,11 +231,16 @@ class ApprovalRequest:
         named = {waiter.submitter for waiter in self.waiters if waiter.vouched}
         return frozenset(name for name in named | {waiter.submitted_by for waiter in self.waiters} if name)
 
-    @property
-    def agreed(self) -> tuple[PastDecision, ...]:
-        """Approvals so far; where the rules bar submitters, without those of people whose own tasks wait now."""
+    def agreed(self, now: datetime) -> tuple[PastDecision, ...]:
+        """Approvals in force; where the rules bar submitters, without those of people whose own tasks wait now."""
         barred = self.submitters if self.rules.not_submitter else frozenset[str]()
-        return tuple(d for d in self.decisions if d.choice is Choice.APPROVE and d.approver not in barred)
+        return tuple(
+            past
+            for past in self.decisions
+            if past.choice is Choice.APPROVE
+            and past.approver not in barred
+            and (past.until is None or past.until > now)
+        )
 
     def needs_two(self, amount: Amount) -> bool:
         """Whether `amount` is more than one person may grant."""
@@ -241,12 +248,11 @@ class ApprovalRequest:
         above = ((rules.two_people_above_tokens, amount.tokens), (rules.two_people_above_nano_usd, amount.nano_usd))
         return any(most is not None and asked > most for most, asked in above)
 
-    @property
-    def decisions_needed(self) -> int:
+    def decisions_needed(self, now: datetime) -> int:
         """How many more people have to approve to grant the whole shortage; 0 once the request is closed."""
         if self.state is not ApprovalState.PENDING:
             return 0
-        return 2 - min(1, len(self.agreed)) if self.needs_two(self.shortage) else 1
+        return 2 - min(1, len(self.agreed(now))) if self.needs_two(self.shortage) else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +284,14 @@ class ApprovalPage:
     """Continues the list; `None` at its end."""
 
 
+def _fits_utc(moment: datetime) -> bool:
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        return False
+    return True
+
+
 def _is_web_address(text: str) -> bool:
     if len(text) > MAX_TICKET_URL or not text.isprintable() or " " in text:
         return False
@@ -293,4 +307,4 @@ def _missing(limit: int | None, granted: int, taken: int) -> int:
         return 0
     # Where limit + granted is 0 no tokens fit, not even an addition of zero.
     least = 1 if limit + granted == 0 else 0
-    return max(least, taken - limit - granted)
+    return min(max(least, taken - limit - granted), MAX_AMOUNT)

@@ -9,6 +9,7 @@ from purser.budget.policies.fields import BackpressureStep, Mode
 from purser.budget.policies.policy import Policy
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Scope
+from purser.wire.limits import MAX_AMOUNT
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def without_delay(request: ApprovalRequest, steps: Sequence[BackpressureStep]) -
     taken = request.spent + request.held + request.waiting
 
     def missing(limit: int | None, granted: int, used: int) -> int:
-        return 0 if limit is None else max(0, used * under // over + 1 - limit - granted)
+        return 0 if limit is None else min(used * under // over + 1 - limit - granted, MAX_AMOUNT)
 
     return Amount(
         max(short.tokens, missing(request.limit_tokens, request.granted.tokens, taken.tokens)),

@@ -101,7 +101,7 @@ def _shown(request: ApprovalRequest, forecast: Forecast) -> dict[str, Any]:
         "limit_nano_usd": request.limit_nano_usd,
         "tokens": {name: getattr(request, name).tokens for name in ("spent", "held", "granted")},
         "nano_usd": {name: getattr(request, name).nano_usd for name in ("spent", "held", "granted")},
-        "decisions_needed": request.decisions_needed,
+        "decisions_needed": request.decisions_needed(datetime.now(UTC)),
         "rules": request.rules.to_json(),
         "created_at": request.created_at,
         "deadline": request.deadline,

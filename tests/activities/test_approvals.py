@@ -1,6 +1,7 @@
 """The activities of approvals, on a real Postgres; their wire types through a real Temporal."""
 
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -94,6 +95,22 @@ async def test_ask_path_and_submitter_come_from_the_stored_call(
     assert (waiter.submitter, waiter.submitted_by, waiter.vouched) == ("sam", "backend", True)
 
 
+async def test_a_scope_that_predates_todays_rules_can_be_asked_for(pool: Pool) -> None:
+    tag = Scope.stored("tag:team=..")
+    tagged = replace(PATH, tags=(tag,))
+    await Policies(pool, LedgerSettings()).set(
+        TENANT, tag, PolicyPatch.parse({"limit_tokens": 100, "mode": "approval"}), by=TESTER
+    )
+    answer = await Ledger(pool, LedgerSettings()).hold(TENANT, HoldRequest("k1", tagged, ASK))
+    assert answer.gate.decisive.scope == tag
+
+    async def tagged_call(_: ApprovalInput) -> CallToApprove:
+        return CallToApprove(tagged, (tag,), ASK, "sam", "backend", True)
+
+    activities = ApprovalActivities(Approvals(pool, LedgerSettings()), tagged_call, Pokes())
+    assert (await activities.request_approval(replace(REQUEST, scope=str(tag)))).state == "pending"
+
+
 async def test_an_unsigned_decision_is_marked_as_asserted_where_it_counts(
     activities: ApprovalActivities, approvals: Approvals, pokes: Pokes
 ) -> None:
@@ -117,6 +134,8 @@ async def test_an_unsigned_decision_is_marked_as_asserted_where_it_counts(
         (None, {"until": "2020-01-01T00:00:00Z"}, "invalid"),
         (None, {"until": "2100-01-01T00:00:00"}, "invalid"),
         (None, {"until": "tomorrow"}, "invalid"),
+        (None, {"until": "0001-01-01T00:00:00+14:00"}, "invalid"),
+        (None, {"until": "9999-12-31T23:59:59-14:00"}, "invalid"),
         (None, {"approver": "a\0"}, "invalid"),
         (None, {"note_ref": "n\0"}, "invalid"),
         (None, {"decision_id": ""}, "invalid"),

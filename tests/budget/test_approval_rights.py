@@ -95,14 +95,14 @@ def test_up_to_the_amount_one_person_is_enough_and_above_it_two_are_needed() -> 
 def test_the_shortage_counts_where_no_amount_is_named() -> None:
     large = request(rules=TWO_ABOVE_1000, waiters=(waiter(5_000),))
     assert judge(large, approve(), ALICE, NOW).state is ApprovalState.PENDING
-    assert large.decisions_needed == 2
-    assert request(rules=TWO_ABOVE_1000).decisions_needed == 1
+    assert large.decisions_needed(NOW) == 2
+    assert request(rules=TWO_ABOVE_1000).decisions_needed(NOW) == 1
 
 
 def test_two_people_grant_what_both_agreed_to() -> None:
     soon, later = NOW + timedelta(hours=1), NOW + timedelta(hours=2)
     half = request(rules=TWO_ABOVE_1000, decisions=(approval_by("alice", Amount(5_000, 9), soon),))
-    assert half.decisions_needed == 1
+    assert half.decisions_needed(NOW) == 1
     outcome = judge(half, approve(grant_tokens=3_000, grant_nano_usd=20, until=later), BOB, NOW)
     assert (outcome.state, outcome.grant, outcome.until) == (ApprovalState.APPROVED, Amount(3_000, 9), soon)
 
@@ -121,8 +121,11 @@ def test_an_asserted_approval_is_none_of_two_once_such_names_are_no_longer_trust
 
 
 def test_an_approval_that_has_run_out_does_not_count() -> None:
-    lapsed = request(rules=TWO_ABOVE_1000, decisions=(approval_by("alice", Amount(5_000), NOW),))
-    assert judge(lapsed, approve(grant_tokens=5_000), BOB, NOW).state is ApprovalState.PENDING
+    ending = approval_by("alice", Amount(5_000), NOW)
+    half = request(rules=TWO_ABOVE_1000, waiters=(waiter(5_000),), decisions=(ending,))
+    assert half.decisions_needed(NOW - timedelta(microseconds=1)) == 1
+    assert half.decisions_needed(NOW) == 2
+    assert judge(half, approve(), BOB, NOW).state is ApprovalState.PENDING
 
 
 def test_the_approval_of_a_person_whose_task_waits_by_now_does_not_count() -> None:

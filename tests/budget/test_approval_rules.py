@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ from purser.budget.approvals import (
 )
 from purser.budget.errors import DecisionRefused, InvalidRequest
 from purser.budget.gate import Amount
-from purser.budget.policies.fields import ApprovalRules, OnExpiry
+from purser.budget.policies.fields import ApprovalRules, BackpressureStep, OnExpiry
+from purser.budget.previews import without_delay
+from purser.wire.limits import MAX_AMOUNT, MAX_CALL_NANO_USD, MAX_CALL_TOKENS
 from tests.support.approving import ALICE, BOB, DENY, NOW, TWO_ABOVE_1000, approval_by, approve, request, waiter
 
 # --- what is short ---------------------------------------------------------------------------------------------------
@@ -30,6 +33,13 @@ def test_the_shortage_is_what_all_waiting_asks_lack_together() -> None:
 def test_tokens_and_money_are_short_independently() -> None:
     assert request(limit_nano_usd=100, waiters=(waiter(500, 50),)).shortage == Amount(400, 20)
     assert request(limit_tokens=None, limit_nano_usd=100, waiters=(waiter(500, 50),)).shortage == Amount(0, 20)
+
+
+def test_no_shortage_exceeds_the_largest_grant() -> None:
+    many = request(limit_nano_usd=100, waiters=(waiter(MAX_CALL_TOKENS, MAX_CALL_NANO_USD),) * 12)
+    assert many.shortage.nano_usd == MAX_AMOUNT
+    assert expire(replace(many, rules=ApprovalRules(on_expiry=OnExpiry.GRANT))).grant == many.shortage
+    assert without_delay(many, [BackpressureStep(Decimal("0.5"), 1_000)]).nano_usd == MAX_AMOUNT
 
 
 def test_equal_to_the_limit_is_not_short() -> None:
@@ -139,7 +149,7 @@ def test_a_request_ends_at_its_deadline_or_when_nothing_is_short() -> None:
 def test_two_people_are_needed_for_much_money_however_few_the_tokens(nano_usd: int, decisions: int) -> None:
     rules = ApprovalRules(two_people_above_tokens=1_000, two_people_above_nano_usd=1_000)
     short = request(limit_nano_usd=70, rules=rules, waiters=(waiter(500, nano_usd),))
-    assert short.decisions_needed == decisions
+    assert short.decisions_needed(NOW) == decisions
     outcome = judge(short, DecisionRequest("r1", "d1", Choice.APPROVE), ALICE, NOW)
     assert outcome.state is (ApprovalState.APPROVED if decisions == 1 else ApprovalState.PENDING)
 
@@ -157,7 +167,7 @@ MONEY = {
 
 def test_a_shortage_of_money_alone_needs_two_people_and_the_smaller_amount_is_granted() -> None:
     short = request(**MONEY)
-    assert (short.shortage, short.decisions_needed) == (Amount(0, 4_970), 2)
+    assert (short.shortage, short.decisions_needed(NOW)) == (Amount(0, 4_970), 2)
     first = judge(short, approve(), ALICE, NOW)
     assert (first.state, first.decisions_needed, first.grant) == (ApprovalState.PENDING, 1, Amount())
     agreed = replace(short, decisions=(approval_by("alice", Amount(0, 4_970)),))

@@ -1,7 +1,7 @@
 """Approval requests, their decisions and the resulting grants: each operation is one transaction."""
 
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
@@ -20,8 +20,9 @@ from purser.budget.approvals import (
     Identity,
     Ticket,
 )
-from purser.budget.errors import DecisionConflict, InvalidRequest, NotFound
+from purser.budget.errors import BeyondCounting, DecisionConflict, InvalidRequest, NotFound
 from purser.budget.gate import Amount
+from purser.budget.postgres.approvals.each import each
 from purser.budget.postgres.approvals.requests import read_requests
 from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row
@@ -29,7 +30,6 @@ from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.events.outbox import put_to_each
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Path, Scope
-from purser.wire.limits import MAX_AMOUNT
 
 _SQL = load("purser.budget.postgres.approvals", "approvals.sql")
 DECIDED = "approval_decided"
@@ -158,12 +158,12 @@ class Approvals:
             pending = await own.fetch(_SQL["pending"], limit, self.now)
             found = [(group, await self._read(own, group["tenant"], group["ids"], waiters=False)) for group in pending]
         due = [
-            (group["tenant"], request)
+            (group["tenant"], request.approval_id)
             for group, requests in found
             for request in requests
             if request.ends(group["now"])
         ]
-        return sum([await retrying(partial(self._end, tenant, request.approval_id)) for tenant, request in due])
+        return await each(self._end, due)
 
     async def withdraw(self, tenant: str, key: str) -> None:
         """Stops waiting for a key; a request without any waiting call left is withdrawn."""
@@ -172,10 +172,10 @@ class Approvals:
         for approval_id in (found["approval_id"] for found in waiting):
             await retrying(partial(self._leave, tenant, approval_id, key))
 
-    async def waiting_of_task(self, tenant: str, task_id: str) -> Sequence[str]:
-        """Keys of a task's holds that wait for a decision."""
+    async def waiting_of_task(self, tenant: str, task_id: str, agent_id: str | None = None) -> Sequence[str]:
+        """Keys that wait for a decision: those of a task, or of one of its agents."""
         async with connected(self._pool, None) as own:
-            return [found["key"] for found in await own.fetch(_SQL["waiting_of_task"], tenant, task_id)]
+            return [found["key"] for found in await own.fetch(_SQL["waiting_of_task"], tenant, task_id, agent_id)]
 
     async def get(self, tenant: str, approval_id: str) -> ApprovalRequest:
         """Reads one request; raises `NotFound`."""
@@ -195,11 +195,16 @@ class Approvals:
             state: only requests in this state.
             limit: most requests to return.
             cursor: cursor of the previous page.
+
+        Raises:
+            InvalidRequest: the cursor is of no page.
         """
         async with connected(self._pool, None) as own:
             found = await read_requests(
                 own, self._settings.defaults_json, self.now, tenant, state=state, before=cursor, limit=limit
             )
+            if cursor is not None and not found and not await self._read(own, tenant, [cursor], waiters=False):
+                raise InvalidRequest("cursor is not valid: pass the cursor of the previous page unchanged")
         return ApprovalPage(tuple(found), found[-1].approval_id if len(found) == limit else None)
 
     async def _decide(self, tenant: str, wanted: DecisionRequest, actor: Approver) -> Decided:
@@ -231,6 +236,13 @@ class Approvals:
             return Decided(outcome.state, outcome.decisions_needed)
 
     async def _end(self, tenant: str, approval_id: str) -> int:
+        try:
+            return await self._end_by(expire, tenant, approval_id)
+        except BeyondCounting:
+            # No one could have granted that: the balance is about to leave its range.
+            return await self._end_by(lambda _: Outcome(ApprovalState.EXPIRED), tenant, approval_id)
+
+    async def _end_by(self, rule: Callable[[ApprovalRequest], Outcome], tenant: str, approval_id: str) -> int:
         async with self._transaction() as own:
             # The transaction that holds the lock is about to end the request, or leaves it to the next sweep.
             lock = await own.fetchrow(_SQL["try_lock_request"], tenant, approval_id, self.now)
@@ -242,7 +254,7 @@ class Approvals:
             if request.moot:
                 await self._close(own, tenant, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
                 return 1
-            outcome = expire(request)
+            outcome = rule(request)
             choice = Choice.APPROVE if outcome.state is ApprovalState.APPROVED else Choice.DENY
             decision = DecisionRequest(approval_id, str(uuid.uuid4()), choice)
             recorded = await self._record(own, tenant, decision, SWEEPER, outcome, lock["now"])
@@ -306,10 +318,8 @@ class Approvals:
     async def _update_shortage(
         self, own: Connection, tenant: str, request: ApprovalRequest, now: datetime, cause: str
     ) -> None:
-        # The shortage of many waiting asks may exceed the largest grant.
-        short = (min(amount, MAX_AMOUNT) for amount in (request.shortage.tokens, request.shortage.nano_usd))
-        needed, approval_id = request.decisions_needed, request.approval_id
-        await own.execute(_SQL["ask"], tenant, approval_id, *short)
+        short, needed, approval_id = request.shortage, request.decisions_needed(now), request.approval_id
+        await own.execute(_SQL["ask"], tenant, approval_id, short.tokens, short.nano_usd)
         await own.execute(_SQL["put_event"], tenant, approval_id, now, cause, None, needed, None)
 
     async def _request(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:

@@ -30,7 +30,7 @@ order by a.created_at desc limit 1;
 with budget as (
     select p.scope_id, w.start as window_start, coalesce(s.approval, $5) as rules,
            case when (t.spent_tokens + t.held_tokens + $10 > p.shared_tokens + t.granted_tokens) is true
-                  or ($11 > 0 and t.spent_nano + t.held_nano + $11 > p.shared_nano + t.granted_nano) is true
+                  or ($11::bigint > 0 and t.spent_nano + t.held_nano + $11 > p.shared_nano + t.granted_nano) is true
                   or (p.limit_tokens, p.limit_nano) is not distinct from (p.shared_tokens, p.shared_nano)
                 then '' else $7 end as task
     from ledger_policies($2, array[$3::bigint], $7, $4) p
@@ -134,7 +134,7 @@ where w.tenant = $1 and w.key = $2 and w.left_at is null and a.state = 'pending'
 
 -- name: waiting_of_task
 select distinct w.key from approval_waiters w join approvals a on a.tenant = w.tenant and a.approval_id = w.approval_id
-where w.tenant = $1 and w.task_id = $2 and w.left_at is null and a.state = 'pending';
+where w.tenant = $1 and w.task_id = $2 and ($3::text is null or w.agent_id = $3) and w.left_at is null and a.state = 'pending';
 
 -- name: close
 with closed as (

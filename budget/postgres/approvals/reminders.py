@@ -1,10 +1,10 @@
 """Reminders and escalations of approval requests before their deadline: one event each, however many sweepers run."""
 
 from datetime import datetime
-from functools import partial
 
+from purser.budget.postgres.approvals.each import each
 from purser.budget.postgres.approvals.requests import read_requests
-from purser.budget.postgres.connections.pools import Pool, connected, retrying
+from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.settings import LedgerSettings
 
@@ -34,7 +34,7 @@ class Reminders:
         """
         async with connected(self._pool, None) as own:
             due = await own.fetch(_SQL["due"], limit, self.now)
-        return sum([await retrying(partial(self._send, found["tenant"], found["approval_id"])) for found in due])
+        return await each(self._send, [(found["tenant"], found["approval_id"]) for found in due])
 
     async def _send(self, tenant: str, approval_id: str) -> int:
         async with connected(self._pool, None) as own, own.transaction():
@@ -53,6 +53,6 @@ class Reminders:
                 if marked is not None and marked[due]
             ]
             for cause in causes:
-                needed = request.decisions_needed
+                needed = request.decisions_needed(lock["now"])
                 await own.execute(_APPROVALS["put_event"], tenant, approval_id, lock["now"], cause, None, needed, None)
             return len(causes)

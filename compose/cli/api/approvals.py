@@ -187,7 +187,9 @@ def _print(request: dict[str, Any]) -> None:
     out.print(f"tokens     {number(tokens['spent'])} spent, {number(tokens['held'])} held, limit {limit}")
     if request["task_id"]:
         out.print(f"for        task {escape(request['task_id'])} alone, which asked for this limit itself")
-    out.print(f"deadline   {request['deadline']}, then {request['rules']['on_expiry']}")
+    on_expiry = request["rules"]["on_expiry"]
+    unless = ", unless two people have to approve" if on_expiry == "grant" else ""
+    out.print(f"deadline   {request['deadline']}, then {on_expiry}{unless}")
     names = ("task_id", "agent_id", "submitter")
     waiters = [
         (*(escape(one[name] or "") for name in names), number(one["tokens"]), one["since"])

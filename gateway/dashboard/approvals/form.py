@@ -133,7 +133,7 @@ def form(
     if request.state is not ApprovalState.PENDING:
         return render("approvals/outcome.html", request=request, caller=caller)
     bar_to_all = barred(request, caller, now)
-    exactly, easily = request.shortage, details.without_delay
+    exactly, easily, agreed = request.shortage, details.without_delay, request.agreed(now)
     # Other scopes of a path may still delay the call, whatever this one is granted.
     eased = "Less delay" if details.effect(easily).delay_ms else "Without delay"
     chips = (("Exact shortage", exactly), (eased, easily)) if exactly != easily else ()
@@ -141,11 +141,12 @@ def form(
         "approvals/form.html",
         request=request,
         needs_two=request.needs_two(request.shortage),
-        agreed=request.agreed,
+        agreed=agreed,
         problem=problem,
         barred=bar_to_all,
         barred_from_approval=bar_to_all or barred(request, caller, now, Choice.APPROVE),
-        offered=_fields(request, details.suggested),
+        # The second person has to enter an amount in the units to which the first one agreed.
+        offered=_fields(request, details.suggested, *(past.amount for past in agreed)),
         ends=_ENDS,
         reasons=REASONS,
         chips=[(label, offered, json.dumps(_fields(request, offered))) for label, offered in chips],
@@ -156,12 +157,12 @@ def form(
     )
 
 
-def _fields(request: ApprovalRequest, offered: Amount) -> dict[str, str]:
-    """An amount as fields of the form: the units that are limited or offered."""
+def _fields(request: ApprovalRequest, offered: Amount, *agreed: Amount) -> dict[str, str]:
+    """An amount as fields of the form: the units that are limited or offered, or to which someone agreed."""
     fields = {}
-    if request.limit_tokens is not None or offered.tokens:
+    if request.limit_tokens is not None or any(one.tokens for one in (offered, *agreed)):
         fields["tokens"] = exact(offered.tokens) if offered.tokens else ""
-    if request.limit_nano_usd is not None or offered.nano_usd:
+    if request.limit_nano_usd is not None or any(one.nano_usd for one in (offered, *agreed)):
         fields["dollars"] = typed_dollars(offered.nano_usd) if offered.nano_usd else ""
     return fields
 

@@ -176,6 +176,7 @@ class ApprovalsPage:
                 pending=pending,
                 may_decide=caller.may(Permission.DECIDE),
                 barred=lambda request: wording.barred(request, caller, now),
+                now=now,
                 who=wording.who,
                 bars=wording.bars,
                 needed=wording.needed,

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from purser.budget.approval_rules import judge
+from purser.budget.approval_rules import expire, judge
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, DecisionRequest, Waiter
-from purser.budget.errors import DecisionRefused
+from purser.budget.errors import DecisionRefused, InvalidRequest
 from purser.budget.gate import Amount
-from purser.budget.policies.fields import OnExpiry
 from purser.budget.reports.finish import Finish
 from purser.budget.reports.forecast import Basis, Forecast
 from purser.budget.reports.views import BudgetView
@@ -133,7 +132,7 @@ def people(request: ApprovalRequest) -> str:
 
 def expiry(request: ApprovalRequest) -> str:
     """The outcome if no one decides by the deadline."""
-    return "granted" if request.rules.on_expiry is OnExpiry.GRANT else "denied"
+    return "granted" if expire(request).state is ApprovalState.APPROVED else "denied"
 
 
 def source(request: ApprovalRequest, budget: BudgetView) -> str:
@@ -157,4 +156,6 @@ def barred(request: ApprovalRequest, caller: Principal, now: datetime, choice: C
             "submitter": "You submitted a task that waits here: another person has to decide.",
             "same_person": "Your approval is recorded; another person has to approve too.",
         }.get(error.reason, str(error))
+    except InvalidRequest:
+        pass  # the shortage may not be granted; another amount may
     return ""

@@ -206,6 +206,8 @@ async def test_approvals_are_listed_by_state_newest_first_in_pages(admin: httpx.
     rest = (await admin.get("/v1/approvals", params={"state": "pending", "cursor": pending["cursor"]})).json()
     assert ([item["approval_id"] for item in rest["items"]], rest["cursor"]) == ([ids[1]], None)
     assert (await admin.get("/v1/approvals", params={"state": "lost"})).status_code == 422
+    unknown = await admin.get("/v1/approvals", params={"cursor": "lost"})
+    assert (unknown.status_code, "cursor" in unknown.json()["detail"]) == (422, True)
 
 
 async def test_unknown_ids_and_other_tenants_find_nothing(

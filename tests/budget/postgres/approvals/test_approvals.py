@@ -9,11 +9,12 @@ import pytest
 from purser.budget.actors import Actor
 from purser.budget.approvals import FITS, ApprovalState, Choice, Ticket
 from purser.budget.errors import InvalidRequest, NotFound
-from purser.budget.gate import Amount
+from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldRequest
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.scopes import Path, Scope
+from purser.wire.limits import MAX_CALL_NANO_USD
 from tests.support.approvals import NOW, SESSION, TENANT, Desk, open_desk, path
 
 
@@ -28,11 +29,19 @@ async def test_a_short_ask_opens_a_request_that_shows_what_a_person_needs(desk: 
     assert (ticket.state, ticket.deadline) == ("pending", NOW + timedelta(minutes=30))
     shown = await desk.approvals.get(TENANT, ticket.approval_id)
     assert (shown.scope, shown.window_start, shown.limit_tokens, shown.spent) == (SESSION, None, 1_000, Amount(900))
-    assert (shown.asked, shown.shortage, shown.decisions_needed) == (Amount(400), Amount(400), 1)
+    assert (shown.asked, shown.shortage, shown.decisions_needed(NOW)) == (Amount(400), Amount(400), 1)
     (waiter,) = shown.waiters
     assert (waiter.task_id, waiter.agent_id, waiter.submitter, waiter.ask) == ("t1", "a1", "sam", Amount(500))
     assert waiter.since == NOW
     assert await desk.events() == ["pending"]
+
+
+async def test_the_most_expensive_call_can_be_asked_for(desk: Desk) -> None:
+    await desk.policy(limit_nano_usd=70)
+    ask = HoldRequest("k1", path(), Amount(50, MAX_CALL_NANO_USD))
+    assert (await desk.ledger.hold(TENANT, ask)).gate.verdict is Verdict.ASK
+    ticket = await desk.approvals.request(TENANT, key="k1", scope=SESSION, path=path(), ask=ask.ask)
+    assert (await desk.approvals.get(TENANT, ticket.approval_id)).asked == Amount(0, MAX_CALL_NANO_USD - 70)
 
 
 async def test_the_same_key_gets_the_same_ticket_and_waits_once(desk: Desk) -> None:
@@ -139,6 +148,15 @@ async def test_requests_are_listed_newest_first_page_by_page(desk: Desk) -> None
     denied = await desk.approvals.list(TENANT, ApprovalState.DENIED)
     assert [request.approval_id for request in denied.requests] == [tickets[0].approval_id]
     assert (await desk.approvals.list("another")).requests == ()
+
+
+async def test_a_page_begins_only_after_a_request_of_the_tenant(desk: Desk) -> None:
+    ticket = await desk.ask("k1", 500)
+    assert (await desk.approvals.list(TENANT, cursor=ticket.approval_id)).requests == ()
+    for tenant, cursor in ((TENANT, "unknown"), ("another", ticket.approval_id)):
+        # An empty page would say that there are no more requests.
+        with pytest.raises(InvalidRequest, match="cursor is not valid"):
+            await desk.approvals.list(tenant, cursor=cursor)
 
 
 async def test_a_call_that_joins_during_a_decision_is_woken_or_asks_again(desk: Desk, seed: int) -> None:

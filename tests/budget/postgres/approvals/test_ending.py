@@ -9,8 +9,12 @@ import pytest
 from purser.budget.approvals import FITS, ApprovalState, Choice, Identity
 from purser.budget.errors import DecisionRefused
 from purser.budget.gate import Amount
-from purser.budget.postgres.connections.pools import Pool
-from tests.support.approvals import NOW, SESSION, TENANT, Desk, open_desk
+from purser.budget.holds import HoldRequest
+from purser.budget.postgres.approvals.approvals import Approvals
+from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.wire.limits import MAX_AMOUNT, MAX_CALL_NANO_USD
+from tests.support.approvals import NOW, SESSION, TENANT, Desk, open_desk, path
 
 
 @pytest.fixture
@@ -41,6 +45,42 @@ async def test_deadline_and_silence_follow_the_policy(desk: Desk) -> None:
     assert await desk.grants() == [(400, 0)]
     assert await desk.wakeups() == [("task-t1/a1", "approved")]
     assert (await desk.hold("k1", 500)).gate.verdict.admits
+
+
+async def test_a_shortage_beyond_the_largest_grant_is_granted_in_part(desk: Desk) -> None:
+    await desk.policy(limit_nano_usd=70, approval={"on_expiry": "grant"})
+    asks = [Amount(5, MAX_CALL_NANO_USD)] * 12
+    for number, ask in enumerate(asks):
+        await desk.ledger.hold(TENANT, HoldRequest(f"k{number}", path(), ask))
+        await desk.approvals.request(TENANT, key=f"k{number}", scope=SESSION, path=path(), ask=ask)
+    desk.at(NOW + timedelta(minutes=30))
+    assert await desk.approvals.expire_due() == 1
+    assert await desk.grants() == [(0, MAX_AMOUNT)]
+
+
+async def test_a_request_whose_grant_the_balance_cannot_count_expires(desk: Desk) -> None:
+    await desk.policy(limit_nano_usd=70, approval={"on_expiry": "grant"})
+    ask = Amount(5, 100)
+    await desk.ledger.hold(TENANT, HoldRequest("k1", path(), ask))
+    ticket = await desk.approvals.request(TENANT, key="k1", scope=SESSION, path=path(), ask=ask)
+    desk.at(NOW + timedelta(minutes=30))
+    await desk.pool.execute("update balances set spent_nano = spent_nano + $1", 2**62)
+    # A hundred that never end would keep those of all tenants from expiring.
+    assert await desk.approvals.expire_due() == 1
+    await desk.pool.execute("update balances set spent_nano = spent_nano - $1", 2**62)
+    assert await desk.state(ticket) is ApprovalState.EXPIRED
+    assert await desk.grants() == []
+
+
+async def test_a_request_that_cannot_end_now_keeps_no_other_from_it(desk: Desk, dsn: str) -> None:
+    stuck, other = await desk.ask_elsewhere("session:stuck"), await desk.ask("k1", 500)
+    async with await create_pool(dsn, lock_timeout_ms=100) as pool, desk.pool.acquire() as busy:
+        approvals = Approvals(pool, LedgerSettings(), now=NOW + timedelta(minutes=30))
+        async with busy.transaction():
+            await busy.execute("select 1 from approvals where approval_id = $1 for update", stuck.approval_id)
+            assert await approvals.expire_due() == 1
+        assert (await desk.state(stuck), await desk.state(other)) == (ApprovalState.PENDING, ApprovalState.EXPIRED)
+        assert await approvals.expire_due() == 1
 
 
 async def test_many_sweepers_at_once_end_a_request_once(desk: Desk) -> None:

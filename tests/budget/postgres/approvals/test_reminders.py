@@ -9,7 +9,9 @@ import pytest
 from purser.budget.approvals import ApprovalState, Approver
 from purser.budget.errors import DecisionRefused
 from purser.budget.policies.policy import PolicyPatch
-from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.approvals.reminders import Reminders
+from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Scope
 from tests.support.actors import TESTER
 from tests.support.approvals import NOW, TENANT, Desk, open_desk
@@ -87,3 +89,15 @@ async def test_a_request_that_is_moot_or_decided_is_not_reminded_of(desk: Desk) 
     assert (await desk.approvals.get(TENANT, moot.approval_id)).moot
     desk.at(DEADLINE - timedelta(seconds=60))
     assert await desk.reminders.send_due() == 0
+
+
+async def test_a_request_that_is_busy_keeps_no_other_from_its_reminder(desk: Desk, dsn: str) -> None:
+    await desk.policy(approval={"remind_s": 600})
+    stuck = await desk.ask_elsewhere("session:stuck", approval={"remind_s": 600})
+    await desk.ask("k1", 500)
+    async with await create_pool(dsn, lock_timeout_ms=100) as pool, desk.pool.acquire() as busy:
+        reminders = Reminders(pool, LedgerSettings(), now=DEADLINE - timedelta(seconds=60))
+        async with busy.transaction():
+            await busy.execute("select 1 from approvals where approval_id = $1 for update", stuck.approval_id)
+            assert await reminders.send_due() == 1
+        assert await reminders.send_due() == 1

@@ -134,6 +134,26 @@ async def test_large_grants_take_two_people(tenant: Tenant) -> None:
     assert await grants(tenant) == [876]
 
 
+async def test_second_person_can_grant_what_the_first_one_agreed_to_although_something_else_is_short(
+    tenant: Tenant,
+) -> None:
+    rules = {"two_people_above_tokens": 100, "two_people_above_nano_usd": 100}
+    approval_id = await asks(tenant, tenant.named("s"), approval=rules)
+    body = {"decision_id": "d1", "decision": "approve", "grant_nano_usd": 1_000_000_000}
+    bob = await tenant.client(Role.APPROVER, "bob")
+    assert (await bob.post(f"/v1/approvals/{approval_id}/decision", json=body)).json()["decisions_needed"] == 1
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await expect(page.locator(".people")).to_contain_text("bob has approved; another person is needed")
+    await page.get_by_role("button", name="Approve", exact=True).click()
+    await expect(page.locator("form.decide .problem")).to_contain_text("The approvals have no amount in common")
+    await page.get_by_label("Tokens to grant").fill("")
+    await page.get_by_label("Dollars to grant").fill("0.25")
+    await page.get_by_role("button", name="Approve", exact=True).click()
+    await page.get_by_role("button", name="Yes, approve").click()
+    await expect(page.locator(".outcome")).to_be_visible()
+    assert await state(tenant, approval_id) == "approved"
+
+
 async def test_submitter_of_the_task_cannot_decide_and_sees_why(tenant: Tenant) -> None:
     await asks(tenant, tenant.named("s"), approval={"not_submitter": True})
     page = await tenant.page(role=Role.ADMIN, name="backend")

@@ -1,8 +1,12 @@
-"""The forecast of an approval card, in words."""
+"""Forecast and expiry of an approval card, in words."""
+
+import pytest
 
 from purser.budget.gate import Amount
+from purser.budget.policies.fields import ApprovalRules, OnExpiry
 from purser.budget.reports.finish import Finish
 from purser.gateway.dashboard.approvals import wording
+from tests.support.approving import request
 
 
 def test_a_forecast_is_a_range_that_names_the_turns_behind_it() -> None:
@@ -16,3 +20,16 @@ def test_a_range_without_width_is_one_amount() -> None:
 
 def test_without_a_turn_the_forecast_says_why_it_is_unknown() -> None:
     assert wording.finish(None) == "unknown: no turn of the waiting tasks has a reply yet"
+
+
+@pytest.mark.parametrize(
+    ("rules", "outcome"),
+    [
+        (ApprovalRules(), "denied"),
+        (ApprovalRules(on_expiry=OnExpiry.GRANT), "granted"),
+        (ApprovalRules(on_expiry=OnExpiry.GRANT, two_people_above_tokens=400), "granted"),
+        (ApprovalRules(on_expiry=OnExpiry.GRANT, two_people_above_tokens=399), "denied"),
+    ],
+)
+def test_the_outcome_at_the_deadline_is_that_of_the_rules(rules: ApprovalRules, outcome: str) -> None:
+    assert wording.expiry(request(rules=rules)) == outcome

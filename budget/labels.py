@@ -11,14 +11,19 @@ from purser.budget.errors import InvalidRequest, InvalidScope
 from purser.budget.scopes import LABELS, Kind, Path, Scope
 from purser.wire.limits import MAX_TAGS
 
-_NOT_IN_MODELS = re.compile(r"[^A-Za-z0-9._~:/-]")
+_NOT_IN_MODELS = re.compile(r"[^A-Za-z0-9._~:/-]|(?<![^/])\.\.?(?![^/])")
 
 
 def tags_of(tags: Mapping[str, str]) -> tuple[Scope, ...]:
     """The labels of tags by name, ordered by name; raises `InvalidRequest`, naming the tag."""
     if len(tags) > MAX_TAGS:
         raise InvalidRequest(f"{len(tags)} tags are given: at most {MAX_TAGS} are allowed")
-    return tuple(Scope(Kind.TAG, f"{name}={value}") for name, value in sorted(tags.items()))
+    return parse_tags(f"{name}={value}" for name, value in sorted(tags.items()))
+
+
+def stored_tags(tags: Mapping[str, str]) -> tuple[Scope, ...]:
+    """The labels of tags that were accepted before, perhaps by older rules; ordered by name."""
+    return tuple(Scope.stored(f"{Kind.TAG}:{name}={value}") for name, value in sorted(tags.items()))
 
 
 def tag_texts(tags: Mapping[str, str]) -> tuple[str, ...]:
@@ -54,7 +59,7 @@ def named_tags(labels: Iterable[Scope]) -> dict[str, str]:
 
 
 def model_label(model: str) -> Scope:
-    """The label of a model. Characters that a scope cannot have are written `_`."""
+    """The label of a model. Characters that a scope cannot have, and parts `.` and `..`, are written `_`."""
     return Scope(Kind.MODEL, _NOT_IN_MODELS.sub("_", model))
 
 

@@ -10,7 +10,7 @@ from purser.activities.postgres.agents import Agents, TaskRecord
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.file import Agent
 from purser.activities.tasks.recall_tool import RECALL_TOOL
-from purser.budget.labels import tags_of
+from purser.budget.labels import stored_tags
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path, payers
 from purser.context.postgres.conversation.calibration import Calibrations
@@ -160,7 +160,7 @@ class AgentContexts:
             vouched=record.vouched,
             model=agent.model,
             api_base=agent.api_base,
-            path=replace(path, tags=tags_of(record.tags)),
+            path=replace(path, tags=stored_tags(record.tags)),
             last_of=tuple(task.drawing_on(scope) for scope in path.scopes),
             instructions=agent.instructions,
             documents=tuple(Document(document.kind, document.text) for document in task.context.documents),

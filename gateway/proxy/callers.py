@@ -90,7 +90,7 @@ def _path(headers: Headers, caller: Principal) -> Path:
     scopes = {_LEVELS[name]: value for name, value in named.items()}
     if Kind.AGENT in scopes and Kind.TASK in scopes and "/" not in scopes[Kind.AGENT]:
         scopes[Kind.AGENT] = f"{scopes[Kind.TASK]}/{scopes[Kind.AGENT]}"
-    return Path(tuple(Scope(kind, value) for kind, value in scopes.items()))
+    return Path.parse(f"{kind}:{value}" for kind, value in scopes.items())
 
 
 def _tags(headers: Headers) -> Mapping[str, str]:

@@ -5,7 +5,7 @@ import pytest
 from purser.budget.errors import InvalidRequest, InvalidScope
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
-from purser.budget.labels import check_labels, model_label, tags_of, tool_label, with_tags_of_key
+from purser.budget.labels import check_labels, model_label, stored_tags, tags_of, tool_label, with_tags_of_key
 from purser.budget.scopes import Path, Scope
 from purser.wire.limits import MAX_TAGS
 
@@ -32,6 +32,27 @@ def test_too_many_tags_are_refused() -> None:
 def test_a_tag_that_a_scope_cannot_have_is_named() -> None:
     with pytest.raises(InvalidScope, match=r"tag:team=a b"):
         tags_of({"team": "a b"})
+
+
+@pytest.mark.parametrize("tags", [{"team": ".."}, {"team": "."}, {"..": "search"}])
+def test_a_tag_that_urls_lose_is_refused(tags: dict[str, str]) -> None:
+    with pytest.raises(InvalidScope, match=r"in scope 'tag:.*clients and proxies remove it from URLs"):
+        tags_of(tags)
+    assert [scope.kind for scope in stored_tags(tags)] == ["tag"], "a task that was submitted with it goes on"
+
+
+@pytest.mark.parametrize(
+    ("model", "label"),
+    [
+        ("../gpt", "model:_/gpt"),
+        ("a/./b/..", "model:a/_/b/_"),
+        ("..", "model:_"),
+        ("..@x", "model:.._x"),
+        (".../v1.5", "model:.../v1.5"),
+    ],
+)
+def test_the_label_of_a_model_has_no_part_that_urls_lose(model: str, label: str) -> None:
+    assert Scope.parse(str(model_label(model))) == Scope.parse(label)
 
 
 def test_a_name_of_a_model_is_a_label_whatever_its_characters() -> None:

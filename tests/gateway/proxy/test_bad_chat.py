@@ -77,6 +77,7 @@ async def test_a_key_that_may_not_spend_gets_an_error_in_the_words_of_openai(pro
     [
         ({"purser_path": "planet:x"}, "planet"),
         ({"purser_path": "session:s1", "purser_session": "s2"}, "Purser-Session"),
+        ({"purser_session": ".."}, "'..' is not valid"),
         ({"purser_path": "tenant:other, session:s1"}, "tenant:other"),
         ({"prefer": "wait=soon"}, "Prefer"),
         ({"purser_tag": "team"}, "Purser-Tag"),

@@ -12,7 +12,7 @@ WAITING = 200
 TABLES = (
     "scopes", "policies", "policy_templates", "balances", "holds", "approvals", "approval_waiters", "events",
 )  # fmt: skip
-FEW = 150
+FEW = 50
 """Rows that an operation may read besides each waiter once."""
 
 

@@ -3,7 +3,8 @@
 import inspect
 from collections.abc import Iterable
 
-from purser.activities.tasks.file import MAX_AGENTS, MAX_TOOLS
+from purser.activities.calls.settlements import MAX_TOOL_CALLS
+from purser.activities.tasks.file import MAX_AGENTS, MAX_DEPENDENCIES, MAX_TOOLS
 from purser.compose.http.connections import (
     MAX_HEADER_BYTES,
     MAX_HEADERS,
@@ -65,6 +66,8 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
             ("Messages of one append", MAX_MESSAGES),
             ("Agents of a task", MAX_AGENTS),
             ("Tools of an agent", MAX_TOOLS),
+            ("Characters of all ids in the `depends_on` of a task", MAX_DEPENDENCIES),
+            ("Tool calls of a model's reply; further ones are neither stored nor run", MAX_TOOL_CALLS),
             ("Characters of a memory query", MAX_QUESTION),
             ("Fields of personal settings", MOST_FIELDS),
             ("Characters of the name of such a field", MOST_NAME),

@@ -1,8 +1,9 @@
 """Settlement of a request to a provider: its charge, stored together with its reply or the reason for having none."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from purser.activities.calls.attempts import Attempt, Attempts
@@ -24,6 +25,10 @@ from purser.context.tokens import tokenizer_of
 from purser.workflows.contract import CallResult, CallStatus, ToolCall
 
 T = TypeVar("T")
+MAX_TOOL_CALLS = 128
+"""Most tool calls of one reply: providers accept no more in a message, and each is an activity of the workflow."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,7 @@ class Settlements:
         self, agent_context: AgentContext, call: Call, attempt: Attempt, partial: PartialReply
     ) -> CallResult:
         """Stores a reply and charges it. If another attempt has replied first, only the charge is stored."""
-        message, usage = partial.message(), await partial.charge_async(call.prompt_tokens, call.model)
-
+        message, usage = _bounded(partial.message()), await partial.charge_async(call.prompt_tokens, call.model)
         at_cap = partial.finish_reason == "length"
 
         async def step(own: Connection) -> tuple[int, Usage]:
@@ -123,6 +127,14 @@ class Settlements:
                 return await step(own)
 
         return await outlasting(lambda: retrying(transaction))
+
+
+def _bounded(message: Message) -> Message:
+    """A reply without the tool calls above the limit; the model may make them in a later turn."""
+    if (made := len(message.tool_calls)) <= MAX_TOOL_CALLS:
+        return message
+    _log.warning("a reply has %d tool calls: only the first %d are stored and run", made, MAX_TOOL_CALLS)
+    return replace(message, tool_calls=message.tool_calls[:MAX_TOOL_CALLS])
 
 
 def _tool_calls(agent_context: AgentContext, seq: int, message: Message) -> tuple[ToolCall, ...]:

@@ -1,7 +1,7 @@
 """A model's reply while it arrives: the basis of a cancelled call's charge and of a completed call's message."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -116,8 +116,8 @@ class PartialReply:
         calls = [
             # Ids tie results to calls. If a provider left one out, used it twice or made one that Postgres cannot
             # store, the position takes its place.
-            {"id": self._id(place), "type": "function", "function": _function(call)}
-            for place, call in enumerate(self._calls.values())
+            {"id": call_id, "type": "function", "function": _function(call)}
+            for call_id, call in zip(self._ids(), self._calls.values(), strict=True)
         ]
         text = "".join(self._texts)
         return Message("assistant", text or (None if calls else ""), tool_calls=tuple(calls)).storable()
@@ -155,10 +155,12 @@ class PartialReply:
         self._new.append(part)
         self.characters += len(part)
 
-    def _id(self, place: int) -> str:
-        ids = [call.id for call in self._calls.values()]
-        usable = ids[place] and ids[place].isprintable() and ids[place] not in ids[:place]
-        return ids[place] if usable else f"call_{place}"
+    def _ids(self) -> Iterator[str]:
+        seen: set[str] = set()
+        for place, call in enumerate(self._calls.values()):
+            usable = call.id and call.id.isprintable() and call.id not in seen
+            seen.add(call.id)
+            yield call.id if usable else f"call_{place}"
 
 
 def _function(call: _Call) -> dict[str, str]:

@@ -8,6 +8,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHandle
 from temporalio.exceptions import ApplicationError
 
+from purser.activities.calls.settlements import MAX_TOOL_CALLS
 from purser.activities.runtime.registry import Activity
 from purser.activities.tools import Tools
 from purser.budget.approvals import Approver, Choice, DecisionRequest, Identity
@@ -62,6 +63,16 @@ async def test_a_tool_that_was_never_declared_is_reported_to_the_model(system: W
     task = await system.run(system.agent("a", calls("invented"), "Sorry."))
     assert task["agents"]["a"]["reply"] == "Sorry."
     assert "no tool of this name" in (await results(system, task["task_id"]))[0]
+
+
+async def test_of_a_reply_with_very_many_tool_calls_only_as_many_are_kept_as_can_run(system: World) -> None:
+    many = calls(*["invented"] * 2_100)
+    task = await system.run(system.agent("a", many, max_output_tokens=10_000, max_turns=2))
+    assert (task["status"], task["agents"]["a"]["turns"]) == ("completed", 2)
+    assert len(await results(system, task["task_id"])) == MAX_TOOL_CALLS
+    reply = await system.pool.fetchval("select body from messages where role = 'assistant' order by seq limit 1")
+    assert [call["id"] for call in reply["tool_calls"]] == [call.id for call in many.tool_calls[:MAX_TOOL_CALLS]]
+    await system.audited()
 
 
 async def test_of_several_results_of_one_call_the_first_stays(idle: World) -> None:

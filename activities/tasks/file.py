@@ -6,8 +6,10 @@ documents) are never repeated in a message.
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import cached_property
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -38,6 +40,8 @@ STORED = "stored"
 """Validation context for a stored file, which was validated under the rules of its time."""
 MAX_AGENTS = 200
 MAX_TOOLS = 128
+MAX_DEPENDENCIES = 1_000_000
+"""Most characters of all ids in `depends_on`: the plan of a task is one payload of Temporal, of at most 2 MB."""
 DEFAULT_MAX_TURNS = 20
 NOTHING_PERSONAL = Personal()
 
@@ -190,19 +194,16 @@ class TaskFile(Part):
 
     def agent(self, agent_id: str) -> Agent:
         """Returns the agent with this id; `KeyError` if the task has none."""
-        return self._by_id()[agent_id]
+        return self._by_id[agent_id]
 
     def path(self, agent_id: str) -> Path:
         """The scopes on which a call of this agent draws, below tenant and user: its parents' before its own."""
-        lineage = [agent_id]
-        while (parent := self.agent(lineage[-1]).parent) is not None:
-            lineage.append(parent)
-        agents = (agent_scope(self.task_id, each) for each in reversed(lineage))
+        agents = (agent_scope(self.task_id, each) for each in reversed(self._lineage(agent_id)))
         return Path((*task_scopes(self.session_id, self.task_id), *agents))
 
     def drawing_on(self, scope: Scope) -> int:
         """Number of agents whose calls draw on a scope of this task; 0 if it is not the task's own."""
-        return sum(scope in self.path(agent.id).scopes for agent in self.agents) if scope in self.own_scopes else 0
+        return self._drawing.get(scope, 0)
 
     def policies(self) -> Iterator[tuple[Scope, PolicyPatch, Mapping[str, str]]]:
         """Yields what the task asks for each of its scopes, and which fields come from its use-case preset."""
@@ -231,8 +232,23 @@ class TaskFile(Part):
         named = preset.to_json().keys() - request.to_json().keys()
         return _over(request, preset), dict.fromkeys(named, str(self.use_case_preset))
 
+    @cached_property
     def _by_id(self) -> Mapping[str, Agent]:
         return {agent.id: agent for agent in self.agents}
+
+    @cached_property
+    def _drawing(self) -> Mapping[Scope, int]:
+        """Number of agents that draw on each of the task's own scopes."""
+        drawn = Counter(drawn_on for agent in self.agents for drawn_on in self._lineage(agent.id))
+        agents = {agent_scope(self.task_id, agent_id): count for agent_id, count in drawn.items()}
+        return {Scope(Kind.TASK, self.task_id): len(self.agents), **agents}
+
+    def _lineage(self, agent_id: str) -> list[str]:
+        """The agent and its parents, innermost first."""
+        lineage = [agent_id]
+        while (parent := self.agent(lineage[-1]).parent) is not None:
+            lineage.append(parent)
+        return lineage
 
     def _check(self, allowed_api_bases: Collection[str]) -> None:
         """Checks that involve several fields."""
@@ -260,12 +276,18 @@ class TaskFile(Part):
 
     def _check_graph(self, known: set[str]) -> None:
         for position, agent in enumerate(self.agents):
+            place = f"$.agents[{position}]"
             parents = () if agent.parent is None else (agent.parent,)
             for name, others in (("depends_on", agent.depends_on), ("parent", parents)):
                 if unknown := [other for other in others if other not in known]:
-                    raise InvalidTask(
-                        f"$.agents[{position}].{name} names {unknown[0]!r}: the task has no agent of this id"
-                    )
+                    raise InvalidTask(f"{place}.{name} names {unknown[0]!r}: the task has no agent of this id")
+            if repeated := [other for other, times in Counter(agent.depends_on).items() if times > 1]:
+                raise InvalidTask(f"{place}.depends_on names {repeated[0]!r} more than once: name it once")
+        if (size := sum(len(other) for agent in self.agents for other in agent.depends_on)) > MAX_DEPENDENCIES:
+            raise InvalidTask(
+                f"$.agents depends_on has {size:,} characters in all: use shorter ids or fewer dependencies, "
+                f"at most {MAX_DEPENDENCIES:,} characters"
+            )
         graphs: Mapping[str, Mapping[str, Sequence[str]]] = {
             "depends_on": {agent.id: agent.depends_on for agent in self.agents},
             "parent": {agent.id: (agent.parent,) if agent.parent else () for agent in self.agents},

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from purser.activities.errors import InvalidTask
-from purser.activities.tasks.file import TaskFile
+from purser.activities.tasks.file import MAX_AGENTS, TaskFile
 from purser.budget.policies.fields import Mode
 from purser.budget.policies.policy import PolicyPatch
-from purser.budget.scopes import Kind
+from purser.budget.scopes import Kind, Scope
 from purser.budget.windows import Window
 
 CANARY = "canary-c4f1"
@@ -21,6 +21,12 @@ def agent(agent_id: str = "a", **more: Any) -> dict[str, Any]:
 
 def task(*agents: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"session_id": "s", "task_id": "t", "input": CANARY, "agents": list(agents) or [agent()]} | more
+
+
+def dense(length: int) -> list[dict[str, Any]]:
+    """As many agents as a task may have; each depends on all before it. Their ids have this length."""
+    ids = [str(number).zfill(length) for number in range(MAX_AGENTS)]
+    return [agent(one, depends_on=ids[:number]) for number, one in enumerate(ids)]
 
 
 def parse(obj: object) -> TaskFile:
@@ -95,6 +101,8 @@ def test_a_nul_behind_backslashes_is_found(text: str) -> None:
         ([agent("a", depends_on=["z"])], "'z'"),
         ([agent("a", depends_on=["a"])], "cycle through 'a'"),
         ([agent("a", depends_on=["b"]), agent("b", depends_on=["a"]), agent("c")], "cycle through 'a', 'b'"),
+        ([agent("a"), agent("b", depends_on=["a", "a"])], "$.agents[1].depends_on names 'a' more than once"),
+        (dense(51), "$.agents depends_on has 1,014,900 characters in all"),
         ([agent("a", parent="z")], "'z'"),
         ([agent("a", parent="b"), agent("b", parent="a")], "cycle through 'a', 'b'"),
         ([agent(f"a{i}", **({"parent": f"a{i - 1}"} if i else {})) for i in range(15)], "nests too deep"),
@@ -143,6 +151,19 @@ def test_the_body_reads_back_as_it_was_submitted_and_its_digest_ignores_the_orde
 def test_a_sub_agent_draws_on_its_parents_too() -> None:
     parsed = parse(task(agent("a"), agent("b", parent="a"), agent("c", parent="b")))
     assert parsed.path("c").texts() == ["session:s", "task:t", "agent:t/a", "agent:t/b", "agent:t/c"]
+
+
+def test_a_task_may_have_many_dependencies() -> None:
+    assert len(parse(task(*dense(50))).agents[-1].depends_on) == MAX_AGENTS - 1
+
+
+@pytest.mark.parametrize(
+    ("scope", "agents"),
+    [("agent:t/a", 3), ("agent:t/b", 2), ("agent:t/c", 1), ("task:t", 4), ("session:s", 0), ("agent:other/a", 0)],
+)
+def test_the_agents_that_draw_on_a_scope_of_the_task_are_counted(scope: str, agents: int) -> None:
+    parsed = parse(task(agent("a"), agent("b", parent="a"), agent("c", parent="b"), agent("d")))
+    assert parsed.drawing_on(Scope.parse(scope)) == agents
 
 
 def test_a_request_goes_before_its_preset_and_an_agents_own_budget_before_that_of_all() -> None:

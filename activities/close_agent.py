@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from temporalio import activity
 
 from purser.activities.postgres.agents import Agents
+from purser.activities.tasks import leftovers
 from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.scopes import agent_scope
-from purser.workflows.contract import ActivityName, AgentClosing
+from purser.workflows.contract import WORKFLOW_ENDED, ActivityName, AgentClosing
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,9 @@ class CloseAgent:
         Its keys are closed first: from then on a delayed `admit` cannot hold.
         """
         tenant = closing.agent.tenant
+        if closing.outcome.reason == WORKFLOW_ENDED:
+            # Only the workflow that is gone knew its keys.
+            await leftovers.clear(self.ledger, self.approvals, tenant, closing.agent.task_id, closing.agent.agent_id)
         for key in filter(None, (closing.key, closing.compression_key, closing.last_key, *closing.tool_keys)):
             await self.ledger.release(tenant, key=key)
         await asyncio.gather(

@@ -16,6 +16,8 @@ from .statuses import TaskStatus as TaskStatus
 TASK_QUEUE = "purser"
 START = "@start"
 """Takes the place of a signal's name in the outbox: start the workflow of a task."""
+WORKFLOW_ENDED = "workflow_ended"
+"""The reason of an agent whose workflow ended without closing it, for example because it was terminated."""
 MAX_JITTER = 0.2
 """Largest share that a workflow adds to a delay at random, so that agents delayed together do not return together."""
 _TOOL_KEY = re.compile(r"tool/[^/]+/([0-9]+)/([0-9]+)")

@@ -9,6 +9,7 @@ from temporalio.workflow import ParentClosePolicy
 
 from purser.workflows.contract import (
     ENDED,
+    WORKFLOW_ENDED,
     ActivityName,
     AgentClosing,
     AgentOutcome,
@@ -112,7 +113,7 @@ class Graph:
         except ChildWorkflowError as error:
             if is_cancelled_exception(error):
                 return AgentOutcome(agent.agent_id, AgentStatus.CANCELLED, reason="cancelled")
-            return await self._closed(agent, AgentStatus.FAILED, "workflow_ended")
+            return await self._closed(agent, AgentStatus.FAILED, WORKFLOW_ENDED)
 
     async def _closed(self, agent: AgentPlan, status: AgentStatus, reason: str) -> AgentOutcome:
         """Closes an agent that has no running workflow to close itself."""

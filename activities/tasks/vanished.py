@@ -9,10 +9,10 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from purser.activities.postgres.agents import Agents
+from purser.activities.tasks import leftovers
 from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.events.outbox import Outbox
-from purser.budget.postgres.ledger.holds import Holds
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.workflows.contract import TaskRef, TaskStatus
 
@@ -61,10 +61,7 @@ class Vanished:
         if ending is None:
             return False
         status, reason = ending
-        for hold_id in await Holds(self.pool).open_of_task(ref.tenant, ref.task_id):
-            await self.ledger.release(ref.tenant, hold_id=hold_id)
-        for key in await self.approvals.waiting_of_task(ref.tenant, ref.task_id):
-            await self.approvals.withdraw(ref.tenant, key)
+        await leftovers.clear(self.ledger, self.approvals, ref.tenant, ref.task_id)
         record = await self.agents.task_record(ref.tenant, ref.task_id)
         async with connected(self.pool, None) as own, own.transaction():
             await self.ledger.end_scopes(ref.tenant, record.task.own_scopes, own)

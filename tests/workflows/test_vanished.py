@@ -1,11 +1,12 @@
 """Tasks whose workflow is gone are ended; as long as Temporal does not answer, none is."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from temporalio import workflow
+from temporalio import activity, workflow
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
@@ -17,8 +18,8 @@ from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldRequest
 from purser.budget.scopes import Path, Scope
 from purser.compose.stack.ports import free_port
-from purser.workflows.contract import TaskRef
-from tests.support.world import TENANT, World, eventually, world
+from purser.workflows.contract import TaskRef, ToolCall, ToolResult
+from tests.support.world import TENANT, World, calls, eventually, world
 
 
 @workflow.defn
@@ -55,6 +56,35 @@ async def test_a_terminated_task_ends_and_what_it_held_is_released(system: World
     assert [row["kind"] for row in ended] == ["agent", "task"], "its budgets leave the metrics"
     assert await vanished(system).sweep() == 0
     await system.audited()
+
+
+async def test_a_terminated_agent_leaves_no_approval_request(system: World) -> None:
+    await system.budget("session:s1", limit_tokens=10, mode="approval")
+    task_id = await system.submit(system.agent("a"), session_id="s1")
+    await system.until(task_id, lambda task: task["status"] == "waiting_approval")
+    await system.workflow(task_id, "a").terminate()
+    task = await system.end(task_id)
+    assert (task["agents"]["a"]["status"], task["agents"]["a"]["reason"]) == ("failed", "workflow_ended")
+    assert await system.pool.fetchval("select state from approvals") == "withdrawn"
+
+
+async def test_a_terminated_agent_leaves_no_hold_of_its_paid_tools(idle: World) -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    @activity.defn(name="search")
+    async def search(call: ToolCall) -> ToolResult:
+        begun.set()
+        await may_end.wait()
+        return ToolResult(call.seq)
+
+    tools = [{"name": "search", "description": "", "parameters": {}, "price_usd": "0.01"}]
+    async with idle.worker(search):
+        task_id = await idle.submit(idle.agent("a", calls("search"), "Done.", tools=tools))
+        await begun.wait()
+        await idle.workflow(task_id, "a").terminate()
+        assert (await idle.end(task_id))["agents"]["a"]["reason"] == "workflow_ended"
+        await idle.audited()
+        may_end.set()
 
 
 class StartsMeanwhile:

@@ -9,7 +9,7 @@ from purser.budget.gate import Amount
 from purser.budget.holds import HoldState
 from purser.budget.postgres.connections.pools import Pool, reaching_ledger
 from purser.budget.postgres.connections.queries import load
-from purser.budget.scopes import Kind, Path, Scope
+from purser.budget.scopes import Kind, Path, Scope, agent_scope
 
 _SQL = load("purser.budget.postgres.ledger", "holds.sql")
 
@@ -71,10 +71,11 @@ class Holds:
             age: timedelta | None = await self._pool.fetchval(_SQL["asking_for"], tenant, key)
         return age or timedelta()
 
-    async def open_of_task(self, tenant: str, task_id: str) -> list[str]:
-        """Ids of open holds with this task on their path."""
+    async def open_of_task(self, tenant: str, task_id: str, agent_id: str | None = None) -> list[str]:
+        """Ids of open holds of a task, or of one of its agents without those of its sub-agents."""
+        agent = None if agent_id is None else str(agent_scope(task_id, agent_id))
         with reaching_ledger():
-            return [row["hold_id"] for row in await self._pool.fetch(_SQL["open_of_task"], tenant, task_id)]
+            return [row["hold_id"] for row in await self._pool.fetch(_SQL["open_of_task"], tenant, task_id, agent)]
 
 
 def _scopes(names: Iterable[str]) -> tuple[Scope, ...]:

@@ -5,4 +5,5 @@ from holds where tenant = $1 and hold_id = $2 and views is not null;
 -- name: asking_for
 select clock_timestamp() - created_at from holds where tenant = $1 and key = $2;
 -- name: open_of_task
-select hold_id::text from holds where tenant = $1 and task = $2 and state = 'held' order by hold_id;
+select hold_id::text from holds
+where tenant = $1 and task = $2 and state = 'held' and ($3::text is null or path[cardinality(path)] = $3) order by hold_id;

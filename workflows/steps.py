@@ -14,6 +14,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, FailureError,
 from temporalio.workflow import ActivityConfig
 
 from purser.workflows import options
+from purser.workflows.contract import ActivityName, ReleaseInput, ReleaseResult
 
 T = TypeVar("T")
 
@@ -27,6 +28,11 @@ async def run_activity(activity: str, argument: object, returns: type[T], config
     """Runs an activity and returns its result."""
     result: T = await workflow.execute_activity(activity, argument, result_type=returns, **config)
     return result
+
+
+async def release(tenant: str, key: str) -> None:
+    """Ends the hold of a key, and closes the key."""
+    await run_activity(ActivityName.RELEASE, ReleaseInput(tenant, key), ReleaseResult, options.RECORD)
 
 
 async def record(activity: str, argument: object, returns: type[T]) -> T:

@@ -14,8 +14,6 @@ from temporalio.workflow import ActivityConfig
 from purser.workflows import options
 from purser.workflows.contract import (
     ActivityName,
-    ReleaseInput,
-    ReleaseResult,
     SettleInput,
     SettleResult,
     ToolCall,
@@ -24,7 +22,7 @@ from purser.workflows.contract import (
     ToolResult,
 )
 from purser.workflows.gate import Gate
-from purser.workflows.steps import cancellable, failure_type, run_activity, shielded, step
+from purser.workflows.steps import cancellable, failure_type, release, run_activity, shielded, step
 
 MAX_TOOL_NANO_USD = 10**15
 """A higher cost is not believed: the call is charged its declared price."""
@@ -60,7 +58,7 @@ async def _run_paid(call: ToolCall, gate: Gate) -> None:
     nano_usd = await _call(call)
     if nano_usd is None:
         # A call that failed may have cost something: it is charged its declared price.
-        await cancellable(_release(call))
+        await cancellable(release(call.tenant, call.key))
     else:
         await shielded(_settle(call, held, nano_usd))
 
@@ -68,10 +66,6 @@ async def _run_paid(call: ToolCall, gate: Gate) -> None:
 async def _settle(call: ToolCall, held: ToolHold, nano_usd: int) -> None:
     cost = SettleInput(call.tenant, held.hold_id, attempt=1, nano_usd=nano_usd)
     await run_activity(ActivityName.SETTLE, cost, SettleResult, options.RECORD)
-
-
-async def _release(call: ToolCall) -> None:
-    await run_activity(ActivityName.RELEASE, ReleaseInput(call.tenant, call.key), ReleaseResult, options.RECORD)
 
 
 async def _call(call: ToolCall) -> int | None:

@@ -32,9 +32,10 @@ from purser.workflows.contract import (
 )
 from purser.workflows.gate import Gate
 from purser.workflows.inbox import AgentInbox
-from purser.workflows.steps import cancellable, step
+from purser.workflows.steps import cancellable, release, step
 
 _KEYS = uuid.UUID("6d0c2b5e-0f3b-5d52-9b1e-7f0a4be1c9a4")
+_PAUSE_BEFORE_CALL = "pause-before-call"
 
 
 class AgentEnded(Exception):
@@ -90,6 +91,11 @@ class Turn:
         while True:
             admitted = await self._admit()
             await self._gate.sleep_out(admitted.delay_ms)
+            if self._inbox.paused and workflow.patched(_PAUSE_BEFORE_CALL):
+                # No one knows how long the pause lasts, so the gate is asked again after it.
+                await cancellable(release(self._agent.tenant, self.key))
+                self._admission += 1
+                continue
             call = CallInput(self._agent, self.key, admitted.hold_id, self.number)
             reply = await step(ActivityName.CALL_MODEL, call, CallResult, options.CALL_MODEL)
             match reply.status:

@@ -28,7 +28,7 @@ class Steer(StrEnum):
     """Operations on a running task."""
 
     PAUSE = "pause"
-    """Stops before the next model call; nothing is held while a task is paused."""
+    """Stops before the next model call; once running calls have finished, a paused task holds nothing."""
     RESUME = "resume"
     CANCEL = "cancel"
     """Ends it within seconds and releases its holds. Cancelling it again has no effect."""

@@ -28,6 +28,20 @@ async def test_a_paused_task_holds_nothing_and_goes_on_when_resumed(system: Worl
     await system.audited()
 
 
+async def test_a_task_that_is_paused_during_a_delay_by_backpressure_holds_nothing_after_it(system: World) -> None:
+    await system.budget("session:slow", limit_tokens=10, backpressure=[["1.00", 2_000]])
+    task_id = await system.submit(system.agent("a"), session_id="slow")
+    await eventually(lambda: system.pool.fetchval("select count(*) = 1 from holds where state = 'held'"))
+    await system.workflow(task_id).signal(Message.PAUSE)
+    await system.until(task_id, lambda task: task["agents"]["a"]["status"] == "paused")
+    assert await system.open_holds() == 0
+    assert system.provider.served() == ()
+    await system.workflow(task_id).signal(Message.RESUME)
+    assert (await system.end(task_id))["status"] == "completed"
+    assert len(system.provider.served()) == 1
+    await system.audited()
+
+
 async def test_an_agent_that_starts_while_its_task_is_paused_waits(system: World) -> None:
     task_id = await system.submit(system.agent("a"), system.agent("b", depends_on=["a"]))
     await eventually(lambda: started(system, task_id))

@@ -54,6 +54,8 @@ class SideCalls:
         self._model = model
         self._ledger = ledger
         self._on_verdict = on_verdict
+        self._further: dict[tuple[str, str], str] = {}
+        """The further key under which a call asks whose own key has a settled hold, by tenant and own key."""
         self.attempts = Attempts(ledger, prices, on_unpriced)
         """Charges them."""
 
@@ -73,11 +75,13 @@ class SideCalls:
         except LedgerUnavailable:
             raise
         except BudgetError:
-            await self._ledger.release(tenant, key=key)
+            await self._release(tenant, key)
             return otherwise
         except asyncio.CancelledError:
-            await uncancelled(self._ledger.release(tenant, key=key))
+            await uncancelled(self._release(tenant, key))
             raise
+        finally:
+            self._further.pop((tenant, key), None)
 
     async def hold(
         self, tenant: str, key: str, path: Path, input_tokens: int, output_tokens: int = 0
@@ -109,5 +113,9 @@ class SideCalls:
         self._on_verdict(answer.gate)
         for repeated in anew(request, _ATTEMPTS - 1):
             if answer.state is HoldState.SETTLED:
+                self._further[tenant, request.key] = repeated.key
                 answer = await self._ledger.hold(tenant, repeated)
         return answer
+
+    async def _release(self, tenant: str, key: str) -> None:
+        await self._ledger.release(tenant, key=self._further.get((tenant, key), key))

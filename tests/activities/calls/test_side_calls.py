@@ -1,6 +1,11 @@
 """Side calls: their holds under keys that are used again."""
 
+import asyncio
+
+import pytest
+
 from purser.activities.calls.side_calls import SideCalls
+from purser.budget.errors import KeyReused
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path
@@ -32,4 +37,40 @@ async def test_an_activity_that_died_while_its_call_was_open_goes_on_under_the_s
     assert first is not None
     assert second is not None
     assert (second.hold_id, second.number) == (first.hold_id, 2)
+    await books.check()
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError, KeyReused])
+async def test_no_hold_remains_open_under_a_further_key_either(pool: Pool, error: type[BaseException]) -> None:
+    books = Books.on(pool)
+    calls = SideCalls("m", books.ledger, PriceBook({}, {}, None))
+    died = await calls.start(TENANT, "k", PATH, 100)
+    assert died is not None
+    await calls.attempts.settle(died, calls.attempts.report(died, Usage(input=60)))
+
+    async def ends() -> None:
+        assert await calls.hold(TENANT, "k", PATH, 100) is not None
+        raise error("as requested")
+
+    try:
+        await calls.closed(TENANT, "k", ends(), otherwise=None)
+    except asyncio.CancelledError:
+        assert error is asyncio.CancelledError
+    assert await books.balance() == {"spent": 60}
+    await books.check()
+
+
+async def test_a_cancelled_call_that_was_charged_is_called_again_under_a_further_key(pool: Pool) -> None:
+    books = Books.on(pool)
+    calls = SideCalls("m", books.ledger, PriceBook({}, {}, None))
+
+    async def is_cancelled() -> None:
+        attempt = await calls.start(TENANT, "k", PATH, 100)
+        assert attempt is not None
+        await calls.attempts.settle(attempt, calls.attempts.report(attempt, Usage(input=60)))
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await calls.closed(TENANT, "k", is_cancelled(), otherwise=None)
+    assert await calls.start(TENANT, "k", PATH, 100) is not None
     await books.check()

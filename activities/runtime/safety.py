@@ -53,10 +53,11 @@ class _SafeErrors(ActivityInboundInterceptor):
             _log_failure(error, failure)
         except asyncio.CancelledError:
             details = activity.cancellation_details()
-            if details is None or not details.timed_out:
+            if details is None or not (details.timed_out or details.not_found):
                 raise
-            # Temporal has already reported the timeout to the workflow; the SDK would log a full stack trace here.
-            failure = ApplicationError("TimedOut", type="TimedOut", category=ApplicationErrorCategory.BENIGN)
+            # No workflow waits for this result any more; the SDK would log a full stack trace here.
+            kind = "TimedOut" if details.timed_out else "NotFound"
+            failure = ApplicationError(kind, type=kind, category=ApplicationErrorCategory.BENIGN)
         # Outside the handler, so that the new error has no context that a logger might print.
         raise failure
 

@@ -68,15 +68,16 @@ async def running(
 
 
 @pytest.mark.parametrize(
-    ("details", "error"),
+    ("details", "error", "kind"),
     [
-        (ActivityCancellationDetails(timed_out=True), ApplicationError),
-        (ActivityCancellationDetails(cancel_requested=True), asyncio.CancelledError),
-        (ActivityCancellationDetails(worker_shutdown=True), asyncio.CancelledError),
+        (ActivityCancellationDetails(timed_out=True), ApplicationError, "TimedOut"),
+        (ActivityCancellationDetails(not_found=True), ApplicationError, "NotFound"),
+        (ActivityCancellationDetails(cancel_requested=True), asyncio.CancelledError, ""),
+        (ActivityCancellationDetails(worker_shutdown=True), asyncio.CancelledError, ""),
     ],
 )
-async def test_an_activity_out_of_time_is_no_failure_to_be_logged_and_other_cancels_pass(
-    details: ActivityCancellationDetails, error: type[BaseException]
+async def test_an_activity_that_no_workflow_awaits_is_no_failure_to_be_logged_and_other_cancels_pass(
+    details: ActivityCancellationDetails, error: type[BaseException], kind: str
 ) -> None:
     environment, begun = ActivityEnvironment(), asyncio.Event()
 
@@ -91,7 +92,7 @@ async def test_an_activity_out_of_time_is_no_failure_to_be_logged_and_other_canc
     with pytest.raises(error) as raised:
         await task
     if isinstance(raised.value, ApplicationError):
-        assert (raised.value.type, raised.value.category) == ("TimedOut", ApplicationErrorCategory.BENIGN)
+        assert (raised.value.type, raised.value.category) == (kind, ApplicationErrorCategory.BENIGN)
 
 
 @pytest.mark.parametrize(("error", "counted"), [(LedgerUnavailable(CANARY), 1), (KeyReused(CANARY), 0)])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -35,11 +36,13 @@ from purser.context.postgres.conversation.references import (
 )
 from purser.context.postgres.conversation.running_figures import RunningFigures
 from purser.context.postgres.conversation.summaries import Summaries
-from purser.context.postgres.sessions.sessions import refusing_deleted
+from purser.context.postgres.sessions.sessions import check_not_deleted, refusing_deleted
 from purser.context.tokens import tokenizer_of
 from purser.context.windows.excerpts import Within
 
 _SQL = load("purser.context.postgres.conversation", "conversations.sql")
+_ORIGIN = "messages_tenant_session_id_origin_part_key"
+"""Constraint that keeps an origin from being appended twice."""
 END = 2**53 - 1
 """Greater than every sequence number."""
 
@@ -57,8 +60,7 @@ class Listed:
 class Conversations:
     """Stores the messages of all tenants.
 
-    Sequence numbers ascend from 1 in a session, across all threads. Some are skipped when the same append is sent twice
-    concurrently.
+    Sequence numbers ascend from 1 in a session without gaps, across all threads.
     """
 
     def __init__(self, pool: Pool, pin_budget: int = PIN_BUDGET) -> None:
@@ -95,7 +97,7 @@ class Conversations:
             origin: idempotency key of the append in its session; a repeat returns the same numbers and adds nothing.
             thread: empty for the session's own conversation, else `{task_id}/{agent_id}`.
             model: an additional model to count for; one model of each vocabulary is always counted.
-            user_id: owner of the session; stored by the first append that names one.
+            user_id: owner of the session; stored by the first append that names one, which may be a repeat.
             author: name of the caller, stored as author of the pins of pinned messages.
             connection: connection whose transaction the append joins.
 
@@ -122,16 +124,19 @@ class Conversations:
                 async with own.transaction():
                     stored = await _append(own, arguments)
                     await self._pins.check(own, tenant, session_id)
-        if not stored or (user_id and stored[0]["user_id"] not in (None, user_id)):
+            owner = stored[0]["user_id"] if stored else None
+            is_reused = bool(stored) and [row["digest"] for row in stored] != ready.digests
+            if user_id and stored and owner is None and not is_reused:
+                owner = await own.fetchval(_SQL["own"], tenant, session_id, user_id)
+        if not stored or (user_id and owner not in (None, user_id)):
             raise OtherUser(f"session {session_id[:140]!r} belongs to another user than {str(user_id)[:140]!r}")
-        if [row["digest"] for row in stored] != ready.digests:
+        if is_reused:
             raise OriginReused(f"origin {origin[:200]!r} was used for other messages of this session: use a new origin")
         return [row["seq"] for row in stored]
 
     async def times(self, tenant: str, session_id: str, seqs: Collection[int]) -> dict[int, datetime]:
-        """Times of messages by sequence number, in UTC."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["times"], tenant, session_id, list(seqs))
+        """Times of messages by sequence number, in UTC; raises the same errors as `tokens`."""
+        rows = await self._rows("times", tenant, session_id, seqs)
         return {row["seq"]: row["created_at"] for row in rows}
 
     async def last_seq(self, tenant: str, session_id: str) -> int:
@@ -147,16 +152,13 @@ class Conversations:
         """
         async with connected(self._pool, None) as own:
             found = {row["seq"]: _stored(row) for row in await own.fetch(_SQL["read"], tenant, session_id, list(seqs))}
-        if missing := sorted(set(seqs) - set(found)):
-            raise MessageNotFound(
-                f"session {session_id!r} has no message {missing[0]}: check tenant, session and number"
-            )
+        if missing := set(seqs).difference(found):
+            raise _not_found(session_id, missing)
         return found
 
     async def texts(self, tenant: str, session_id: str, seqs: Collection[int]) -> dict[int, Message]:
-        """Reads the messages of a window, which exist, by sequence number."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["texts"], tenant, session_id, list(seqs))
+        """Reads the messages of a window by sequence number; raises the same errors as `tokens`."""
+        rows = await self._rows("texts", tenant, session_id, seqs)
         return {row["seq"]: Message.stored(row["body"]) for row in rows}
 
     async def read_thread(
@@ -247,10 +249,21 @@ class Conversations:
 
         Raises:
             MessageNotFound: the session has no such message.
+            SessionDeleted: the session was deleted.
         """
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["counts"], tenant, session_id, list(seqs), encoding_of(model))
+        rows = await self._rows("counts", tenant, session_id, seqs, encoding_of(model))
         return await self._counted(tenant, session_id, rows, model)
+
+    async def _rows(
+        self, name: str, tenant: str, session_id: str, seqs: Collection[int], *arguments: object
+    ) -> list[asyncpg.Record]:
+        """A row for each of these messages, which may have been deleted since they were listed."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL[name], tenant, session_id, list(seqs), *arguments)
+            if missing := set(seqs).difference(row["seq"] for row in rows):
+                await check_not_deleted(own, tenant, session_id)
+                raise _not_found(session_id, missing)
+        return rows
 
     async def _counted(
         self, tenant: str, session_id: str, rows: Sequence[asyncpg.Record], model: str
@@ -260,9 +273,9 @@ class Conversations:
         unknown = [row["seq"] for row in rows if row["tokens"] is None]
         if not unknown:
             return known
-        stored = await self.read(tenant, session_id, unknown)
+        stored = await self.texts(tenant, session_id, unknown)
         encoding = encoding_of(model)
-        counts = await count_messages([stored[seq].message for seq in unknown], [model])
+        counts = await count_messages([stored[seq] for seq in unknown], [model])
         added = {seq: count[encoding] for seq, count in zip(unknown, counts, strict=True)}
         async with connected(self._pool, None) as own:
             await own.execute(_SQL["add_counts"], tenant, session_id, encoding, list(added), list(added.values()))
@@ -271,7 +284,14 @@ class Conversations:
 
 async def _append(own: Connection, arguments: tuple[object, ...]) -> list[asyncpg.Record]:
     with refusing_deleted(str(arguments[1])):
-        return await own.fetch(_SQL["append"], *arguments) or await own.fetch(_SQL["append"], *arguments)
+        try:
+            # A savepoint keeps the caller's transaction usable; without one, the statement is its own transaction.
+            async with own.transaction() if own.is_in_transaction() else nullcontext():
+                return await own.fetch(_SQL["append"], *arguments)
+        except asyncpg.UniqueViolationError as error:
+            if error.constraint_name != _ORIGIN:
+                raise
+            return await own.fetch(_SQL["append"], *arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +324,10 @@ def _prepare(messages: Sequence[Message], models: Sequence[str]) -> _Prepared:
 def _json(value: object) -> str:
     # Half the time of `json.dumps`, which bodies need: only it writes every text and number as it came.
     return to_json(value).decode()
+
+
+def _not_found(session_id: str, missing: Collection[int]) -> MessageNotFound:
+    return MessageNotFound(f"session {session_id!r} has no message {min(missing)}: check tenant, session and number")
 
 
 def _stored(row: asyncpg.Record) -> StoredMessage:

@@ -1,6 +1,6 @@
 -- name: append
--- Returns no row if another transaction appended this origin concurrently: a second run then finds its messages. Returns
--- no row either if the session belongs to another user than $14.
+-- Fails if another transaction appended this origin concurrently: a second run then finds its messages. Returns no row if the
+-- session belongs to another user than $14.
 -- $5 to $13 describe the messages, a column each. Bodies are JSON, in which escapes may represent what `text` cannot hold.
 with known as (
     select m.seq, m.part, m.digest, s.user_id from messages m join sessions s using (tenant, session_id)
@@ -23,7 +23,6 @@ with known as (
     from place, unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::boolean[], $10::text[], $11::text[],
                        $12::timestamptz[], $13::integer[]) with ordinality
     as item (role, body, call_ids, tool_call_id, pinned, digest, tokens, created_at, characters, number)
-    on conflict (tenant, session_id, origin, part) do nothing
     returning seq, part, digest, pinned
 ), pinned as (
     insert into pins (tenant, session_id, seq, author) select $1, $2, seq, $15 from added where pinned
@@ -33,6 +32,10 @@ select seq, digest, user_id from (
     union all
     select seq, part, digest, user_id from added, place
 ) as stored order by part;
+
+-- name: own
+-- Returns the owner, who is $3 unless another one was named before.
+update sessions set user_id = coalesce(user_id, $3) where tenant = $1 and session_id = $2 returning user_id;
 
 -- name: times
 select m.seq, m.created_at

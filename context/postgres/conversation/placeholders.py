@@ -10,7 +10,7 @@ from typing import TypeVar
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.context.compression.requests import Redact
-from purser.context.postgres.sessions.sessions import Sessions
+from purser.context.postgres.sessions.sessions import Sessions, refusing_deleted
 from purser.context.redaction import CleanTexts, Detector, Placeholder, Redactor
 
 T = TypeVar("T")
@@ -59,7 +59,8 @@ class Placeholders:
         async with connected(self._pool, None) as own:
             key = await own.fetchval(_SQL["key"], tenant, session_id)
             if key is None:
-                await own.execute(_SQL["add_key"], tenant, session_id, secrets.token_bytes(32))
+                with refusing_deleted(session_id):
+                    await own.execute(_SQL["add_key"], tenant, session_id, secrets.token_bytes(32))
                 key = await own.fetchval(_SQL["key"], tenant, session_id)
             known = await self._known(own, tenant, session_id)
         if key is None:
@@ -97,7 +98,8 @@ class Placeholders:
         async with connected(self._pool, connection) as own:
             try:
                 async with own.transaction():
-                    await own.execute(_SQL["add"], tenant, session_id, *columns)
+                    with refusing_deleted(session_id):
+                        await own.execute(_SQL["add"], tenant, session_id, *columns)
                     if await own.fetchval(_SQL["count_stored"], tenant, session_id, *columns) != len(new):
                         raise _Taken
             except _Taken:

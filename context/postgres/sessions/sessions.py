@@ -56,13 +56,23 @@ async def ensure(connection: Connection, tenant: str, session_id: str) -> None:
         await connection.execute(_SQL["ensure"], tenant, session_id)
 
 
+async def check_not_deleted(connection: Connection, tenant: str, session_id: str) -> None:
+    """Raises `SessionDeleted` if the session was deleted; one that never existed passes."""
+    error = await _missing(connection, tenant, session_id)
+    if isinstance(error, SessionDeleted):
+        raise error
+
+
 @contextmanager
 def refusing_deleted(session_id: str) -> Iterator[None]:
-    """Translates the database error for a row with the id of a deleted session into `SessionDeleted`."""
+    """Translates the database errors for a row of a deleted session into `SessionDeleted`.
+
+    The session may have been deleted before, or after its rows were read from which the new row was derived.
+    """
     try:
         yield
-    except asyncpg.UniqueViolationError as error:
-        if error.constraint_name != "deleted_sessions_stay_deleted":
+    except (asyncpg.UniqueViolationError, asyncpg.ForeignKeyViolationError) as error:
+        if isinstance(error, asyncpg.UniqueViolationError) and error.constraint_name != "deleted_sessions_stay_deleted":
             raise
         raise SessionDeleted(f"session {session_id[:140]!r} was deleted: use a new id") from None
 

@@ -84,6 +84,34 @@ async def test_the_same_append_at_once_from_many_adds_once(conversations: Conver
     found = await asyncio.gather(*(conversations.append(TENANT, SESSION, messages, origin="o1") for _ in range(20)))
     assert found == [[1, 2, 3, 4, 5]] * 20
     assert await pool.fetchval("select count(*) from messages") == 5
+    assert await conversations.last_seq(TENANT, SESSION) == 5
+
+
+@pytest.mark.parametrize("shares", [False, True], ids=["a transaction of its own", "a transaction of the caller"])
+async def test_of_different_appends_at_once_under_one_origin_one_is_stored_whole(
+    conversations: Conversations, pool: Pool, shares: bool
+) -> None:
+    await append(conversations, user("first"))
+    others = [user("b"), user("c"), user("d")]
+
+    async def later() -> str:
+        async with pool.acquire() as own, own.transaction():
+            with pytest.raises(OriginReused):
+                await conversations.append(TENANT, SESSION, others, origin="o1", connection=own if shares else None)
+            return str(await own.fetchval("select 'usable'"))
+
+    async with pool.acquire() as holder:
+        transaction = holder.transaction()
+        await transaction.start()
+        await conversations.append(TENANT, SESSION, [user("a")], origin="o1", connection=holder)
+        waiting = asyncio.create_task(later())
+        while not await pool.fetchval("select exists (select from pg_locks where not granted)"):
+            await asyncio.sleep(0.01)
+        await transaction.commit()
+    assert await waiting == "usable"
+    assert [one.message.text for one in await conversations.read_thread(TENANT, SESSION)] == ["first", "a"]
+    assert await conversations.append(TENANT, SESSION, [user("a")], origin="o1") == [2]
+    assert await append(conversations, user("e")) == [3]
 
 
 async def test_appends_at_once_get_different_numbers_without_gaps(conversations: Conversations) -> None:

@@ -10,7 +10,7 @@ from purser.budget.holds import HoldRequest
 from purser.budget.postgres.connections.pools import Connection, Pool
 from purser.budget.scopes import Path
 from purser.context.compression.summaries import Method, Summary
-from purser.context.errors import OtherUser, SessionBusy, SessionDeleted, SessionNotFound
+from purser.context.errors import OriginReused, OtherUser, SessionBusy, SessionDeleted, SessionNotFound
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.facts import Facts
 from purser.context.postgres.conversation.pins import Pins
@@ -235,6 +235,21 @@ async def test_a_session_belongs_to_the_first_user_that_an_append_names(pool: Po
             await conversations.append(TENANT, SESSION, [user("b")], origin=origin, user_id="u2")
     assert await conversations.last_seq(TENANT, SESSION) == 3
     assert await conversations.append(TENANT, SESSION, [user("b")], origin="o2", user_id="u1") == [2]
+
+
+async def test_a_repeated_append_may_name_the_user_for_the_first_time(pool: Pool) -> None:
+    conversations, sessions = Conversations(pool), Sessions(pool)
+    await conversations.append(TENANT, SESSION, [user("a")], origin="o1")
+    with pytest.raises(OriginReused):
+        await conversations.append(TENANT, SESSION, [user("b")], origin="o1", user_id="u2")
+    assert (await sessions.get(TENANT, SESSION)).user_id is None
+    named = await asyncio.gather(
+        *(conversations.append(TENANT, SESSION, [user("a")], origin="o1", user_id=name) for name in ("u1", "u2")),
+        return_exceptions=True,
+    )
+    assert [1] in named
+    assert {type(one) for one in named} == {list, OtherUser}
+    assert (await sessions.get(TENANT, SESSION)).user_id == ("u1" if named[0] == [1] else "u2")
 
 
 # --- by age ----------------------------------------------------------------------------------------------------------

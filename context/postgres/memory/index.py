@@ -3,8 +3,11 @@
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import islice
+from weakref import WeakValueDictionary
 
 import asyncpg
 import numpy as np
@@ -12,6 +15,8 @@ import numpy as np
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.context.conversation.messages import Message
+from purser.context.postgres.conversation.counts import in_background
+from purser.context.postgres.sessions.sessions import check_not_deleted
 from purser.context.retrieval.postings import BLOCK, Indexed, Turn, index
 
 _SQL = load("purser.context.postgres.memory", "memory.sql")
@@ -19,6 +24,18 @@ BATCH = BLOCK
 """Maximum messages indexed in one transaction: an import of chats then writes the rows of each block once."""
 MOST_BYTES = 8_000_000
 """Size of stored messages from which a batch ends earlier."""
+MOST_CHARACTERS = 500_000
+"""Characters of texts from which a batch ends earlier, because each term is a row."""
+MOST_OF_MESSAGE = 200_000
+"""Characters of one message that are indexed."""
+ROWS = 4_000
+"""Rows of postings that one statement writes."""
+STATEMENT_S = 60.0
+"""Statement timeout for them: what cannot be indexed could never be searched."""
+MOST_SESSIONS = 4
+"""Sessions indexed at the same time: each takes a connection, and the other connections remain for other requests."""
+RETRY_S = 0.05
+"""Pause before a batch is tried again that another process may have indexed."""
 
 
 class MemoryIndex:
@@ -29,52 +46,79 @@ class MemoryIndex:
         pool: from `purser.budget.postgres.connections.pools.create_pool`.
         """
         self._pool = pool
+        self._turns = WeakValueDictionary[tuple[str, str], asyncio.Lock]()
+        self._places = asyncio.Semaphore(MOST_SESSIONS)
 
     async def catch_up(self, tenant: str, session_id: str, *, seconds: float) -> bool:
         """Indexes messages that are not yet indexed, oldest first.
 
-        Concurrent callers take turns; each continues where the other stopped.
+        Concurrent callers take turns, without a connection while they wait; each continues where the other stopped.
 
         Args:
             tenant, session_id: the session.
-            seconds: no batch begins after this time; at least one is indexed.
+            seconds: no batch begins after this time, except the first one if no other caller indexes.
 
         Returns:
             Whether every message is indexed that was stored when this call began its last batch.
+
+        Raises:
+            SessionDeleted: the session was deleted.
         """
         until = time.monotonic() + seconds
-        while await self._follow(tenant, session_id):
-            if time.monotonic() >= until:
-                return False
-        return True
+        async with _held(self._turns.setdefault((tenant, session_id), asyncio.Lock()), until) as is_next:
+            while is_next:
+                async with _held(self._places, until) as has_place:
+                    if not has_place:
+                        break
+                    if not await self._follow(tenant, session_id):
+                        return True
+                if time.monotonic() >= until:
+                    break
+        return False
 
     async def _follow(self, tenant: str, session_id: str) -> bool:
-        """Indexes one batch; returns `False` if there was nothing to index."""
-        async with connected(self._pool, None) as connection, connection.transaction():
-            last_seq = await connection.fetchval(_SQL["follow"], tenant, session_id)
-            rows = await connection.fetch(_SQL["unindexed"], tenant, session_id, last_seq, BATCH, MOST_BYTES)
+        """Indexes one batch, unless another process did; returns `False` if there was nothing to index."""
+        async with connected(self._pool, None) as connection:
+            found = await connection.fetchrow(_SQL["indexed"], tenant, session_id)
+            if found is None:
+                await check_not_deleted(connection, tenant, session_id)
+                return False
+            last_seq = found["last_seq"] or 0
+            limits = BATCH, MOST_BYTES, MOST_CHARACTERS
+            rows = await connection.fetch(_SQL["unindexed"], tenant, session_id, last_seq, *limits)
             if not rows:
                 return False
-            first = await self._turns(connection, tenant, session_id, list({row["thread"] for row in rows}))
-            for part in await asyncio.to_thread(_parts, rows, first):
-                await self._add(connection, (tenant, session_id, part.thread), part)
-            await connection.execute(_SQL["followed"], tenant, session_id, rows[-1]["seq"])
-            return True
+            threads = list({row["thread"] for row in rows})
+            turns = await connection.fetch(_SQL["thread_turns"], tenant, session_id, threads)
+            if found["last_seq"] is None:
+                await connection.execute(_SQL["begin"], tenant, session_id)
+            is_free = await connection.fetchrow(_SQL["claim"], tenant, session_id, last_seq) is not None
+        if is_free:
+            # Without a connection of its own: it may take long.
+            parts = await in_background(_parts, rows, {row["thread"]: row["turns"] for row in turns})
+            is_free = await self._write(tenant, session_id, parts, last_seq, rows[-1]["seq"])
+        if not is_free:
+            await asyncio.sleep(RETRY_S)
+        return True
 
-    async def _turns(
-        self, connection: Connection, tenant: str, session_id: str, threads: Sequence[str]
-    ) -> dict[str, int]:
-        """Number of turns already indexed, by thread."""
-        rows = await connection.fetch(_SQL["thread_turns"], tenant, session_id, threads)
-        return {row["thread"]: row["turns"] for row in rows}
+    async def _write(self, tenant: str, session_id: str, parts: Sequence["_Part"], after: int, last_seq: int) -> bool:
+        """Stores a batch; returns `False` if another process indexes the session or did so meanwhile."""
+        async with connected(self._pool, None) as connection, connection.transaction():
+            if await connection.fetchrow(_SQL["claim"], tenant, session_id, after) is None:
+                return False
+            for part in parts:
+                await self._add(connection, (tenant, session_id, part.thread), part)
+            await connection.execute(_SQL["followed"], tenant, session_id, last_seq)
+            return True
 
     async def _add(self, connection: Connection, place: tuple[str, str, str], part: "_Part") -> None:
         indexed = part.indexed
         for block, seqs, flags in part.blocks():
             await connection.execute(_SQL["add_turns"], *place, block, seqs[-1], _packed(seqs), flags)
-        keys = list(indexed.postings)
-        terms, blocks = [term for term, _ in keys], [block for _, block in keys]
-        await connection.execute(_SQL["add_postings"], *place, terms, blocks, list(indexed.postings.values()))
+        postings = iter(indexed.postings.items())
+        while rows := list(islice(postings, ROWS)):
+            columns = [key[0] for key, _ in rows], [key[1] for key, _ in rows], [packed for _, packed in rows]
+            await connection.execute(_SQL["add_postings"], *place, *columns, timeout=STATEMENT_S)
         sizes = len(part.seqs), indexed.terms, indexed.size, indexed.user_size, part.tool_messages
         await connection.execute(_SQL["add_thread"], *place, *sizes)
 
@@ -113,12 +157,27 @@ def _parts(rows: Sequence[asyncpg.Record], first: Mapping[str, int]) -> list[_Pa
             content = body.get("content")
             text = Message(row["role"], tuple(content) if isinstance(content, list) else content).text
             if text.strip():
-                said[row["seq"]] = Turn(row["role"], body.get("name"), text, row["day"])
+                said[row["seq"]] = Turn(row["role"], body.get("name"), text[:MOST_OF_MESSAGE], row["day"])
     return [
         _Part(thread, place, list(said), index(list(said.values()), place), tools[thread])
         for thread, said in turns.items()
         for place in [first.get(thread, 0)]
     ]
+
+
+@asynccontextmanager
+async def _held(lock: asyncio.Lock | asyncio.Semaphore, until: float) -> AsyncIterator[bool]:
+    """Holds a lock; yields `False` if it was not free until then."""
+    try:
+        async with asyncio.timeout(until - time.monotonic()):
+            await lock.acquire()
+    except TimeoutError:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
 
 
 def _packed(seqs: Sequence[int]) -> bytes:

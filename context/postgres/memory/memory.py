@@ -12,10 +12,12 @@ from functools import partial
 import asyncpg
 import numpy as np
 
+from purser.budget.errors import LedgerUnavailable
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Path
 from purser.context.conversation.messages import Message
+from purser.context.errors import SessionDeleted
 from purser.context.postgres.memory.index import MemoryIndex
 from purser.context.postgres.memory.vectors import Key, MemoryVectors
 from purser.context.postgres.sessions.payers import Payers
@@ -88,13 +90,16 @@ class Memory:
 
         Returns:
             Messages in time order; fewer than `limit` if fewer match.
+
+        Raises:
+            SessionDeleted: the session was deleted meanwhile.
         """
         query = query[:MOST_CHARACTERS].strip()
         if not query or limit < 1:
             return Results()
         question = Question.of(query)
-        asked = tenant, session_id, user_id, min(exclude_seqs, default=END), question.wanted, MOST_POSTINGS
-        indexed, pending = await self._caught_up(asked)
+        asked = user_id, min(exclude_seqs, default=END), question.wanted, MOST_POSTINGS
+        indexed, pending = await self._caught_up(tenant, session_id, *asked)
         if not indexed.behind:
             return Results()
         if self._vectors is None:
@@ -122,18 +127,33 @@ class Memory:
             rows = await own.fetch(_SQL["read"], tenant, *columns)
         return [_found(row, scores[_key(row)], via[_key(row)]) for row in rows]
 
-    async def _caught_up(self, asked: tuple[object, ...]) -> tuple["_Indexed", int]:
-        """What is indexed of the asked sessions and terms, and how many messages are still not indexed."""
+    async def _caught_up(self, tenant: str, session_id: str, *asked: object) -> tuple["_Indexed", int]:
+        """What is indexed of the asked sessions and terms, and how many messages are still not indexed.
+
+        Indexes the session itself first, and those of its user while time remains.
+        """
         until = time.monotonic() + PATIENCE_S
-        found = await self._indexed(asked)
-        late = [session for session, behind in found.behind.items() if behind]
+        found = await self._indexed(tenant, session_id, *asked)
+        late = sorted((one for one, behind in found.behind.items() if behind), key=lambda one: one != session_id)
         if not late:
             return found, 0
-        done = [await self._index.catch_up(str(asked[0]), one, seconds=until - time.monotonic()) for one in late]
-        found = await self._indexed(asked)
-        return found, 0 if all(done) else sum(found.behind.values())
+        done = set[str]()
+        for one in late:
+            if one != late[0] and time.monotonic() >= until:
+                break
+            try:
+                if await self._index.catch_up(tenant, one, seconds=until - time.monotonic()):
+                    done.add(one)
+            except SessionDeleted:
+                if one == session_id:
+                    raise
+            except LedgerUnavailable:
+                # What is indexed can be searched all the same, unless the next statement fails as well.
+                continue
+        found = await self._indexed(tenant, session_id, *asked)
+        return found, sum(found.behind.get(one, 0) for one in late if one not in done)
 
-    async def _indexed(self, asked: tuple[object, ...]) -> "_Indexed":
+    async def _indexed(self, *asked: object) -> "_Indexed":
         async with connected(self._pool, None) as own:
             return _Indexed.of(await own.fetch(_SQL["words"], *asked))
 

@@ -47,20 +47,32 @@ from unnest($2::text[], $3::bigint[]) as w (session_id, seq)
 cross join lateral session_message($1, w.session_id, w.seq) as m
 order by m.created_at, w.session_id, w.seq;
 
--- name: follow
--- Serializes indexers: the row stays locked until the transaction ends.
-insert into memory_sessions (tenant, session_id) values ($1, $2)
-on conflict (tenant, session_id) do update set last_seq = memory_sessions.last_seq
-returning last_seq;
+-- name: indexed
+-- How far a session is indexed: null if that was not begun. No row if there is no such session.
+select i.last_seq from sessions s left join memory_sessions i using (tenant, session_id)
+where s.tenant = $1 and s.session_id = $2;
+
+-- name: begin
+-- Does nothing while the session is being deleted.
+insert into memory_sessions (tenant, session_id)
+select tenant, session_id from sessions where tenant = $1 and session_id = $2 for key share skip locked
+on conflict do nothing;
+
+-- name: claim
+-- Returns no row if the session was indexed further than $3, or another transaction indexes or deletes it. Otherwise the row
+-- stays locked until the transaction ends.
+select last_seq from memory_sessions where tenant = $1 and session_id = $2 and last_seq = $3 for update skip locked;
 
 -- name: unindexed
--- At most $4 messages of together $5 bytes, but at least one.
+-- At most $4 messages of together $5 bytes, with texts of together $6 characters, but at least one.
 select seq, thread, role, body, calls, day from (
     select seq, thread, role, case when role in ('user', 'assistant') then body end as body, call_ids <> '{}' as calls,
            (created_at at time zone 'utc')::date as day,
-           sum(pg_column_size(body)) over (order by seq rows unbounded preceding) - pg_column_size(body) as before
-    from messages where tenant = $1 and session_id = $2 and seq > $3 order by seq limit $4
-) as next where before < $5 order by seq;
+           sum(pg_column_size(body)) over so_far - pg_column_size(body) as bytes,
+           sum(characters) over so_far - characters as characters
+    from messages where tenant = $1 and session_id = $2 and seq > $3
+    window so_far as (order by seq rows unbounded preceding) order by seq limit $4
+) as next where bytes < $5 and characters < $6 order by seq;
 
 -- name: thread_turns
 select thread, turns from memory_threads where tenant = $1 and session_id = $2 and thread = any($3);

@@ -1,6 +1,9 @@
 """Vector search over indexed messages, with the Postgres extension `vector`."""
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
+
+import asyncpg
 
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
@@ -63,7 +66,9 @@ class MemoryVectors:
         written = [next(remaining) if text.strip() else None for text in texts]
         async with connected(self._pool, None) as connection:
             keys = [row["session_id"] for row in missing], [row["seq"] for row in missing]
-            await connection.execute(_SQL["add"], tenant, model, *keys, written)
+            # If a session was deleted meanwhile, the next search embeds the messages of the others again.
+            with suppress(asyncpg.ForeignKeyViolationError):
+                await connection.execute(_SQL["add"], tenant, model, *keys, written)
             session_id, seqs = without
             found = await connection.fetch(
                 _SQL["nearest"], tenant, sessions, model, about, session_id, list(seqs), limit

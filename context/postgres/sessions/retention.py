@@ -1,5 +1,6 @@
 """Deletion of sessions, on request or by age. Texts are deleted, figures remain; the ledger is not touched."""
 
+from functools import partial
 from typing import Protocol
 
 import asyncpg
@@ -77,18 +78,26 @@ class Retention:
     async def sweep(self) -> int:
         """Deletes sessions that exceed their tenant's retention; busy ones are left for the next sweep.
 
+        A session that cannot be deleted stops no other; the first failure is raised in the end.
+
         Returns:
             Number of deleted sessions.
         """
-        deleted, place = 0, ("", "")
+        deleted, place, failures = 0, ("", ""), list[Exception]()
         while True:
             async with connected(self._pool, None) as own:
                 due = await own.fetch(_SQL["due"], *place, BATCH)
             for tenant, session_id in due:
-                deleted += await self._expire(tenant, session_id)
+                try:
+                    deleted += await retrying(partial(self._expire, tenant, session_id))
+                except Exception as error:
+                    failures.append(error)
             if len(due) < BATCH:
-                return deleted
+                break
             place = tuple(due[-1])
+        if failures:
+            raise failures[0]
+        return deleted
 
     async def _expire(self, tenant: str, session_id: str) -> bool:
         try:

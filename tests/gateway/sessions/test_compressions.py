@@ -105,7 +105,7 @@ async def test_a_session_may_turn_its_own_compression_off(
     assert len(await started(temporal_client, task_queue)) == 1
 
 
-async def test_while_a_compression_runs_further_appends_join_it(
+async def test_while_a_compression_runs_further_appends_start_no_other(
     stores: Stores, made: Make, temporal_client: Client, task_queue: str
 ) -> None:
     runs = set()
@@ -116,6 +116,27 @@ async def test_while_a_compression_runs_further_appends_join_it(
         await compressions.start_due()
         runs.update(await started(temporal_client, task_queue))
     assert len(runs) == 1
+
+
+async def test_what_is_appended_while_a_compression_runs_is_considered_once_it_has_ended(
+    stores: Stores, made: Make, temporal_client: Client, task_queue: str
+) -> None:
+    await stores.sessions.conversations.append(TENANT, task_queue, talk(60), origin="o")
+    compressions = made()
+    compressions.appended(TENANT, task_queue, "gpt-4o", {})
+    await compressions.start_due()
+    [first] = await started(temporal_client, task_queue)
+    compressions.appended(TENANT, task_queue, "gpt-4o", {})
+    for _ in range(2):
+        await compressions.start_due()
+        assert await started(temporal_client, task_queue) == [first]
+    await temporal_client.get_workflow_handle(CompressSessionInput(TENANT, task_queue).workflow_id).terminate()
+    await compressions.start_due()
+    [second] = await started(temporal_client, task_queue)
+    assert second != first
+    await temporal_client.get_workflow_handle(CompressSessionInput(TENANT, task_queue).workflow_id).terminate()
+    await compressions.start_due()
+    assert await started(temporal_client, task_queue) == [second], "nothing was appended since it began"
 
 
 async def test_a_session_whose_compression_freed_too_little_waits_for_new_messages(
@@ -154,10 +175,10 @@ async def test_a_session_that_fails_stops_no_other(
     compressions = made()
     start = compressions.start
 
-    async def failing(asked: CompressSessionInput) -> Any:
+    async def failing(asked: CompressSessionInput, *, joins: bool) -> Any:
         if asked.session_id.endswith("failing"):
             raise RuntimeError("it fails every time")
-        return await start(asked)
+        return await start(asked, joins=joins)
 
     monkeypatch.setattr(compressions, "start", failing)
     for session_id in sessions:
@@ -197,8 +218,15 @@ class TestOverHttp:
 
         [version] = await eventually(versions)
         assert (version["trigger"], version["covers"]) == ("soft_mark", [4, 40])
+        for number in range(5):
+            await append(agent, *said, path=path, key=f"more {number}")
+
+        async def later() -> list[dict[str, Any]]:
+            return [one for one in await versions() if one["covers"][1] >= 300]
+
+        assert await eventually(later)
         await append(agent, *said[30:], path=path, key="2")
         shown = (await agent.get(f"{path}/window", params={"budget": 20_000})).json()
-        assert shown["summary_version"] == 1
+        assert shown["summary_version"] == (await versions())[-1]["version"]
         stop.set()
         await running

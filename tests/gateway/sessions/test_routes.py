@@ -67,6 +67,23 @@ async def test_two_keys_for_one_append_must_agree(agent: httpx.AsyncClient) -> N
         assert answer.status_code == status
 
 
+async def test_of_two_imports_at_once_under_one_key_the_accepted_one_is_stored_and_can_be_repeated(
+    agent: httpx.AsyncClient,
+) -> None:
+    lines = [{"role": "user", "content": f"Message {number}."} for number in range(302)]
+    bodies = [{"key": "import-s1", "messages": lines[:count]} for count in (300, 302)]
+    answers = await asyncio.gather(*(agent.post(f"{S1}/messages", json=body) for body in bodies))
+    assert sorted(answer.status_code for answer in answers) == [200, 409]
+    for body, answer in zip(bodies, answers, strict=True):
+        again = await agent.post(f"{S1}/messages", json=body)
+        assert again.status_code == answer.status_code
+        if answer.status_code == 200:
+            assert again.json()["seqs"] == list(range(1, len(body["messages"]) + 1))
+    [accepted] = [len(answer.json()["seqs"]) for answer in answers if answer.status_code == 200]
+    stored = (await agent.get(f"{S1}/messages", params={"limit": 500})).json()["messages"]
+    assert len(stored) == accepted
+
+
 async def test_appends_at_once_keep_their_order_and_lose_nothing(agent: httpx.AsyncClient) -> None:
     made = await asyncio.gather(*(append(agent, *TALK[:3]) for _ in range(20)))
     assert sorted(seq for one in made for seq in one["seqs"]) == list(range(1, 61))
@@ -212,6 +229,21 @@ async def test_a_deleted_session_is_gone_for_good(admin: httpx.AsyncClient) -> N
 
 
 @pytest.mark.usefixtures("temporal_client")
+async def test_what_reads_a_session_while_it_is_deleted_gets_all_of_it_or_learns_that_it_is_gone(
+    agent: httpx.AsyncClient, admin: httpx.AsyncClient
+) -> None:
+    said = [
+        {"role": "user", "content": f"Apple {number} costs ${number}; write to a@example.com."} for number in range(30)
+    ]
+    for number in range(3):
+        path = f"/v1/sessions/d{number}"
+        await append(agent, *said, path=path)
+        reads = [agent.get(f"{path}/{read}") for read in ("facts", "window?budget=500", "memory?q=apple")]
+        *answers, deleted = await asyncio.gather(*reads, admin.delete(path))
+        assert deleted.status_code == 200
+        assert {answer.status_code for answer in answers} <= {200, 410}, [answer.text for answer in answers]
+
+
 async def test_while_a_task_runs_its_session_stays_and_afterwards_its_texts_go(
     gateway: RunningGateway, admin: httpx.AsyncClient, task_queue: str
 ) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.memory import index as memory_index
 from purser.context.postgres.memory import memory
+from purser.context.postgres.memory.index import MemoryIndex
 from purser.context.postgres.memory.memory import Memory
 from purser.context.retrieval import Found, Outcome, Via
 from tests.support.context.conversations import assistant, call, calling, result, user
@@ -205,11 +206,61 @@ async def test_a_search_that_could_not_index_everything_in_time_reports_what_is_
     assert [(len(one.found), one.pending) for one in results] == [(3, 4), (6, 1), (7, 0), (7, 0)]
 
 
-async def test_a_batch_of_large_messages_ends_earlier(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_index, "MOST_BYTES", 1)
+@pytest.mark.parametrize("most", ["MOST_BYTES", "MOST_CHARACTERS"])
+async def test_a_batch_of_large_messages_ends_earlier(room: Room, monkeypatch: pytest.MonkeyPatch, most: str) -> None:
+    monkeypatch.setattr(memory_index, most, 1)
     monkeypatch.setattr(memory, "PATIENCE_S", 0)
     await room.say(*[user("A bicycle.")] * 3)
     assert [(await room.memory.search("acme", "s1", "bicycle", limit=9)).pending for _ in range(3)] == [2, 1, 0]
+
+
+async def test_of_a_long_message_the_beginning_is_indexed(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_index, "MOST_OF_MESSAGE", 12)
+    [seq] = await room.say(user("A red house. A bicycle."))
+    assert [one.seq for one in await room.find("red house")] == [seq]
+    assert await room.find("bicycle") == []
+
+
+async def test_the_session_itself_is_indexed_first_and_others_of_its_user_while_time_remains(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "PATIENCE_S", 0)
+    for number in (1, 2, 3):
+        await room.say(*[user("A bicycle.")] * number, to=f"s{number}", user_id="u1")
+    results = [await room.memory.search("acme", "s2", "bicycle", limit=50, user_id="u1") for _ in range(3)]
+    assert {one.session_id for one in results[0].found} == {"s2"}
+    assert [len(one.found) + one.pending for one in results] == [6] * 3
+    assert results[2].pending == 0
+
+
+async def test_what_is_indexed_is_searched_though_indexing_fails(room: Room, dsn: str) -> None:
+    await room.say(user("A red bicycle."))
+    await room.find("bicycle")
+    await room.say(user("A blue bicycle."))
+    async with room.pool.acquire() as other, other.transaction(), await create_pool(dsn, lock_timeout_ms=100) as pool:
+        await other.execute("lock table memory_postings in exclusive mode")
+        results = await Memory(pool).search("acme", "s1", "bicycle", limit=5)
+    assert (texts(results.found), results.pending) == (["A red bicycle."], 1)
+
+
+@pytest.mark.parametrize("sessions", [1, 20])
+async def test_searches_that_wait_for_the_index_leave_connections_to_others(
+    room: Room, dsn: str, sessions: int
+) -> None:
+    for number in range(sessions):
+        await room.say(user("A bicycle."), to=f"s{number}")
+    async with room.pool.acquire() as other, await create_pool(dsn, size=memory_index.MOST_SESSIONS + 1) as pool:
+        async with other.transaction():
+            await other.execute("lock table memory_postings in exclusive mode")
+            search = Memory(pool).search
+            asked = [search("acme", f"s{number % sessions}", "bicycle", limit=1) for number in range(20)]
+            searches = asyncio.gather(*asked)
+            while not await other.fetchval("select exists (select from pg_locks where not granted)"):
+                await asyncio.sleep(0.01)
+            async with asyncio.timeout(5):
+                for _ in range(50):
+                    assert await pool.fetchval("select true")
+        assert [len(one.found) for one in await searches] == [1] * 20
 
 
 async def test_what_was_imported_is_found_by_the_next_search(room: Room) -> None:
@@ -218,11 +269,15 @@ async def test_what_was_imported_is_found_by_the_next_search(room: Room) -> None
     assert (texts(results.found), results.pending) == (["Bicycle 5999."], 0)
 
 
-async def test_indexed_in_parts_or_at_once_the_same_is_found(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("rows", [2, memory_index.ROWS])
+async def test_indexed_in_parts_or_at_once_the_same_is_found(
+    room: Room, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
     said = [user(f"{word} {number}") for number, word in enumerate(["red", "bicycle", "tea", "house"] * 10)]
     await room.say(*said, to="whole")
     whole = await room.find("red bicycle", at="whole", limit=50)
     monkeypatch.setattr(memory_index, "BATCH", 4)
+    monkeypatch.setattr(memory_index, "ROWS", rows)
     for message in said:
         await room.say(message, to="parts")
         await room.find("tea", at="parts")
@@ -241,6 +296,18 @@ async def test_searches_at_once_index_every_message_once(room: Room, monkeypatch
     assert (
         await room.pool.fetchval("select sum(octet_length(postings)) from memory_postings where term = 'bicycl'") == 400
     )
+
+
+async def test_an_index_that_another_process_writes_is_left_to_it(room: Room) -> None:
+    places, catch_up = (("acme", "s1"), ("acme", "s2"), ("bolt", "s1")), MemoryIndex(room.pool).catch_up
+    for tenant, session in places:
+        await room.say(user("A red bicycle."), to=session, tenant=tenant)
+        assert await catch_up(tenant, session, seconds=60)
+        await room.say(user("A blue bicycle."), to=session, tenant=tenant)
+    async with room.pool.acquire() as other, other.transaction():
+        await other.execute(memory_index._SQL["claim"], "acme", "s1", 1)
+        assert [await catch_up(*place, seconds=1) for place in places] == [False, True, True]
+    assert texts(await room.find("bicycle")) == ["A red bicycle.", "A blue bicycle."]
 
 
 async def test_appends_go_on_while_the_index_catches_up(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,8 +423,11 @@ async def test_numbers_of_another_session_exclude_nothing(room: Room) -> None:
     assert [(one.session_id, one.seq) for one in found] == [("s2", 1)]
 
 
-async def test_each_search_reports_its_outcome(room: Room) -> None:
+async def test_each_search_of_a_stored_session_reports_its_outcome(room: Room) -> None:
     outcomes: list[Outcome] = []
+    memory = Memory(room.pool, on_outcome=outcomes.append)
     await room.say(user("A bicycle."))
-    await Memory(room.pool, on_outcome=outcomes.append).search("acme", "s1", "bicycle", limit=1)
+    await memory.search("bolt", "s1", "bicycle", limit=1)
+    assert outcomes == []
+    await memory.search("acme", "s1", "bicycle", limit=1)
     assert outcomes == [Outcome.WORDS]

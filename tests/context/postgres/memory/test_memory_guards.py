@@ -20,7 +20,8 @@ Spec = Callable[[Any], Awaitable[None]]
 WORDS, INDEX, VECTORS = memory._SQL, memory_index._SQL, memory_vectors._SQL
 tenants = test_memory.test_tenants_are_separate
 sessions = test_memory.test_a_search_in_one_session_sees_no_other
-users = test_memory.test_users_of_two_tenants_share_nothing_but_their_name
+outcomes = test_memory.test_each_search_of_a_stored_session_reports_its_outcome
+claims = test_memory.test_an_index_that_another_process_writes_is_left_to_it
 weights = test_memory.test_what_other_tenants_say_weighs_nothing
 vectors_of_tenants = test_memory_vectors.test_vectors_of_tenants_are_separate
 vectors_of_sessions = test_memory_vectors.test_vectors_of_sessions_and_users_are_separate
@@ -39,7 +40,7 @@ class Guard:
 
 GUARDS = [
     # --- where a search may look
-    Guard(WORDS, "words", "s.tenant = $1", "$1::text is not null", users),
+    Guard(WORDS, "words", "s.tenant = $1", "$1::text is not null", outcomes),
     Guard(
         WORDS,
         "words",
@@ -81,6 +82,10 @@ GUARDS = [
         )
     ),
     # --- what the index takes in
+    Guard(INDEX, "indexed", "s.tenant = $1", "$1::text is not null", tenants),
+    Guard(INDEX, "indexed", "s.session_id = $2", "$2::text is not null", sessions),
+    Guard(INDEX, "claim", "tenant = $1", "$1::text is not null", claims),
+    Guard(INDEX, "claim", "session_id = $2", "$2::text is not null", claims),
     Guard(INDEX, "unindexed", "tenant = $1", "$1::text is not null", tenants),
     Guard(INDEX, "unindexed", "session_id = $2", "$2::text is not null", sessions),
     Guard(INDEX, "thread_turns", "tenant = $1", "$1::text is not null", tenants),

@@ -90,7 +90,7 @@ async def test_scopes_keep_their_place_in_the_tree(books: Books, pool: Pool) -> 
     await books.spend("old", 10, 0, "session:s1", "task:t1", "agent:t1/a1")
     await close_all(pool, 100)
     assert await forget(pool, LATER) == (1, Outcome.NONE)
-    tree = ScopeTree(pool)
+    tree = ScopeTree(pool, books.policies)
     (session,) = await tree.children(TENANT, None, 9)
     (task,) = await tree.children(TENANT, session.scope, 9)
     (agent,) = await tree.children(TENANT, task.scope, 9)

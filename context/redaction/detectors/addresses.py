@@ -86,7 +86,7 @@ _V6 = re.compile(
     r"(?:(?<![\w:.])|(?<=[A-Za-z]:)(?!:))[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*+(?:\.\d{1,3}){0,3}+(?!\w)", re.ASCII
 )
 _VERSION = re.compile(
-    r"(?:(?<![^\W_])(?:v|ver|versions?|release[ds]?|build|rev|revision|firmware|section|chapter|clause|oid"
+    rf"(?:(?<![^\W_{_CJK}])(?:v|ver|versions?|release[ds]?|build|rev|revision|firmware|section|chapter|clause|oid"
     r"|vers[ãa]o|versi[óo]n|wersja|seç[ãa]o|sección|kapitel|abschnitt|chapitre|capítulo|article|глава|раздел|пункт|верси\w)"
     r"|版本号?|第|§|バージョン|버전)[\s\"':=#]{0,4}\Z",
     re.IGNORECASE,

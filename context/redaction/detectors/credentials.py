@@ -40,9 +40,7 @@ _LABELLED_KEY = labelled(_KEY_LABEL)
 LABELS_OF_KEYS = ("key", "token", "cook", "密钥", "秘钥", "令牌")
 """Signs of labels of keys."""
 
-_COOKIE_HEADER = re.compile(
-    r"(?<![A-Za-z0-9])(?:set-)?cookies?[\"']?[ ]?[:=][ ]?(?P<pairs>[^\n]{1,4000})", re.IGNORECASE
-)
+_COOKIE_HEADER = re.compile(r"(?<![A-Za-z0-9])(?:set-)?cookies?[\"']?[ ]?[:=][ ]?(?P<pairs>[^\n]++)", re.IGNORECASE)
 _COOKIE = re.compile(r"(?<![\w.-])(?P<name>[\w.-]{1,64}+)=(?P<value>[A-Za-z0-9%._~+/|:-]{8,}+)")
 _SESSION = re.compile(r"sess|sid\Z|auth|token|csrf|xsrf|login|remember|jwt|user|logged", re.IGNORECASE)
 _KNOWN_COOKIE = re.compile(

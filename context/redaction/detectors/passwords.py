@@ -51,11 +51,9 @@ _SELF_NAMED = re.compile(r"pass|pwd|secret|token|key|密码|密钥", re.IGNORECA
 
 # --- by place --------------------------------------------------------------------------------------------------------
 
-_URL_PASSWORD = re.compile(
-    r"://[^\s/:@\"'<>\\]{0,100}:(?P<value>[^\s/\"'<>\\@]{1,300}+(?:@[^\s/\"'<>\\@]{1,100}(?=@))*+)@"
-)
+_URL_PASSWORD = re.compile(r"://[^\s/:@\"'<>\\]{0,100}:(?P<value>[^\s/\"'<>\\@]++(?:@[^\s/\"'<>\\@]++(?=@))*+)@")
 _USER_PASSWORD = re.compile(
-    r"(?<![\w.:/@-])(?P<user>[A-Za-z_][\w.-]{0,63}):(?P<value>[^\s:/@\"'<>\\,;=]{3,100}+)@"
+    r"(?<![\w.:/@-])(?P<user>[A-Za-z_][\w.-]{0,63}):(?P<value>[^\s:/@\"'<>\\,;=]{3,}+)@"
     r"(?P<host>localhost|[A-Za-z0-9][\w.-]{0,200})(?P<path>:\d|/\w)?"
 )
 _NO_USER = frozenset(
@@ -73,33 +71,33 @@ _COMMANDS = tuple(
         (
             ("-u", "-U", "-a"),
             r"""(?<![\w-])(?:-u|-U|--user|--proxy-user|--auth|-a)[ =]{0,2}["']?(?P<user>[^\s:"'/]{1,64}):
-            (?P<value>[^\s"']{1,200}+)""",
+            (?P<value>[^\s"']++)""",
         ),
         # mysql -ppassword
         (
             (" -p",),
             r"""(?<![\w-])(?:mysql\w{0,10}|mariadb[\w-]{0,10}|sshpass|7z|rar|unrar|mongo\w{0,8})(?=[ ])[^\n|;]{0,200}?
-            [ ]-p(?P<quote>["']?)(?P<value>[^\s"'-][^\s"']{0,200}+)""",
+            [ ]-p(?P<quote>["']?)(?P<value>[^\s"'-][^\s"']*+)""",
         ),
         # sshpass -p password, docker login -p password, redis-cli -a password
         (
             (" -p", " -a", " -P"),
             r"""(?<![\w-])(?:sshpass|docker[ ]login|podman[ ]login|mongo\w{0,8}|redis-cli|sqlcmd)(?=[ ])[^\n|;]{0,200}?
-            [ ](?:-p|-a|-P)[ ]["']?(?P<value>[^\s"'-][^\s"']{2,200}+)""",
+            [ ](?:-p|-a|-P)[ ]["']?(?P<value>[^\s"'-][^\s"']{2,}+)""",
         ),
         # --password password
         (
             ("pass", "pwd", "secret"),
             r"""(?<![\w-])--?[\w-]{0,20}(?:password|passwd|passphrase|pass|pwd|secret)[ ]["']?
-            (?P<value>[^\s"'-][^\s"']{3,200}+)""",
+            (?P<value>[^\s"'-][^\s"']{3,}+)""",
         ),
         # machine host login user password password (.netrc)
-        (("login",), r"""(?<![\w-])login\s{1,4}[^\s]{1,64}\s{1,4}password\s{1,4}(?P<value>[^\s"']{3,200}+)"""),
+        (("login",), r"""(?<![\w-])login\s{1,4}[^\s]{1,64}\s{1,4}password\s{1,4}(?P<value>[^\s"']{3,}+)"""),
         # IDENTIFIED BY 'password'
         (
             (" '",),
             r"""(?i:identified[ ](?:with[ ]\w{1,40}[ ])?by[ ](?:password[ ])?
-            |with[ ](?:encrypted[ ])?password[ ])'(?P<value>[^'\n]{1,200}+)'""",
+            |with[ ](?:encrypted[ ])?password[ ])'(?P<value>[^'\n]++)'""",
         ),
         # user/password: jane/hunter2
         (
@@ -107,12 +105,12 @@ _COMMANDS = tuple(
             r"""(?i:(?<![A-Za-z])(?:creds?|credentials|login|zugangsdaten|identifiants
             |user(?:name)?[ ]?/[ ]?pass(?:word)?|credenciales))
             [ ]?(?::|=|are|is
-              |sind|-)[ ]?(?P<user>[\w.+-]{1,64}(?:@[\w.-]{3,100})?)[ ]?[:/][ ]?(?P<value>[^\s"'/]{5,100}+)""",
+              |sind|-)[ ]?(?P<user>[\w.+-]{1,64}(?:@[\w.-]{3,100})?)[ ]?[:/][ ]?(?P<value>[^\s"'/]{5,}+)""",
         ),
         # host:port:database:user:password (.pgpass)
         (
             (":",),
-            r"(?:^|(?<=\n))[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w*-]{1,64}:[\w*.-]{1,64}:(?P<value>[^\s:]{3,200}+)(?=\n|$)",
+            r"(?:^|(?<=\n))[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w*-]{1,64}:[\w*.-]{1,64}:(?P<value>[^\s:]{3,}+)(?=\n|$)",
         ),
     )
 )

@@ -10,8 +10,8 @@ _WORDS = (
     r"sms|landline",
     r"call(?:s|ed|ing|back)?|dial(?:s|l?ed|l?ing)?|(?:ring|text|phone)(?:ed|ing)?[ ](?:me|us|him|her|them)",
     r"toll[ -]?free",
-    r"whats?app|wechat|viber|telegram|signal|messages?|messaged|answering|reach(?:able|ed)?|contact(?:ed)?|desk",
-    r"voicemail|pager",
+    r"whats?app|wechat|viber|telegram|signal|messages?(?![ ]?#?\Z)|messaged|answering|reach(?:able|ed)?",
+    r"contact(?:ed)?|desk|voicemail|pager",
     r"(?:my|his|her|our|your|their|contact|new|work|home|direct|phone|mobile|cell|emergency)"
     r"(?:[ ](?:new|alternate|alternative|other|second|backup|personal|private|office))?[ ](?:number|no|nr|line)",
     r"telefon\w*|anruf\w*|ruf\w*[ ](?:mich|uns|sie|an)|erreichbar|durchwahl|rückruf\w*|handy\w*|mobil|rufnummer",

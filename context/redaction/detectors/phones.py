@@ -38,13 +38,16 @@ _FORMS = {
     "mobile": r"0[1-9]\d{8,10}",
     "spoken": "(?<![零〇一二三四五六七八九幺两百千万])[一幺][三四五六七八九][零〇一二三四五六七八九幺]{9}"
     "(?![零〇一二三四五六七八九幺百千万])",
-    "trunk": r"0\d{1,5}(?:[ .-]\d{2,9}){1,5}+|0\d{2,4}/\d{5,8}",
+    "trunk": r"0\d{1,5}(?:[ .-]\d{2,9}){1,5}+|0\d{2,4}(?:/|[ ]/[ ])(?:\d{5,8}|\d{3,5}[ ]\d{3,5})",
 }
 _FORM = re.compile(
     f"{_BEFORE}(?:{'|'.join(f'(?P<{name}>{form})' for name, form in _FORMS.items())}){_EXTENSION}{_AFTER}",
     re.IGNORECASE,
 )
-_NUMBER = r"(?P<number>\(?\d{1,6}(?:[ -]\d{1,4}(?=\)))?\)?(?:[ ./-]\(?\d{1,10}\)?){1,9}+|\d{7,12}+(?:-\d{1,6})?)"
+_NUMBER = (
+    r"(?P<number>\(?\d{1,6}(?:[ -]\d{1,4}(?=\)))?\)?(?:[ ]/(?=[ ]))?(?:[ ./-]\(?\d{1,10}\)?){1,9}+"
+    r"|\d{7,12}+(?:-\d{1,6})?)"
+)
 _CUED = re.compile(f"{_BEFORE}{_NUMBER}{_EXTENSION}{_AFTER}", re.IGNORECASE)
 _MORE = re.compile(rf"[ ]?(?:[,;/]|and|or|和|或|及)[ ]?{_NUMBER}{_EXTENSION}{_AFTER}", re.IGNORECASE)
 _LINK = re.compile(

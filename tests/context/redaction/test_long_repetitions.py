@@ -25,6 +25,7 @@ call |call 1234567 |电话|0490 75 40 81 |06 |0612345678 |+41 79 123 45 67 |00 1
     .replace("\n", "|")
     .split("|")
 ]
+LABELS = ["password: ", 'password: "', "token=", "curl -u a:", "mysql -p", "--password ", "http://a:", "cookie: a="]
 LENGTH = sized(100_000, 300_000)
 """Characters: seconds in linear time; in quadratic time minutes to an hour, which exceeds the timeout of a test."""
 
@@ -50,6 +51,21 @@ def _calls(text: str) -> int:
 def test_four_times_the_text_takes_no_more_than_eight_times_the_calls(piece: str) -> None:
     once, more = (_calls(piece * (length // len(piece) + 1)) for length in (300, 1_200))
     assert more <= 8 * once + 300, "sixteen times would be quadratic; a second pass may double it"
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_value_four_times_as_long_takes_about_four_times_the_calls(label: str) -> None:
+    once, more = (_calls(label + "x1y9" * words) for words in (750, 3_000))
+    assert more <= 5 * once, "sixteen times if each pass finds only a part of the value"
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("label", LABELS)
+def test_one_long_value_after_another_is_redacted(label: str) -> None:
+    piece = label + "x1y9" * 5_000 + "\n"
+    redacted = Redactor().redact(piece * (LENGTH // len(piece)))
+    assert Redactor().redact(redacted) == redacted, "nothing is left to find"
 
 
 @pytest.mark.proof

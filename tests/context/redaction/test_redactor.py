@@ -93,6 +93,43 @@ def test_equal_digits_with_different_labels_are_different_values() -> None:
     assert redactor.redact("password: 4155550132, phone 415-555-0132") == "password: [SECRET_1], phone [PHONE_1]"
 
 
+def test_a_text_in_which_every_pass_finds_more_is_replaced_as_a_whole() -> None:
+    chain = "+852-2345-852-2345-" * 20
+    redactor = Redactor()
+    redacted = redactor.redact(chain)
+    assert redacted == "[SECRET_1]"
+    assert redactor.counts == {"SECRET": 1}
+    assert redactor.redact(redacted) == redacted
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("password: ", ""),
+        ('password: "', '"'),
+        ("curl -u a:", ""),
+        ("mysql -p", ""),
+        ("docker login -p ", ""),
+        ("--password ", ""),
+        ("login a password ", ""),
+        ("identified by '", "'"),
+        ("credentials: jane/", ""),
+        ("db:5432:shop:jane:", ""),
+        ("http://jane:", "@host"),
+        ("jane:", "@localhost"),
+    ],
+)
+def test_a_long_value_gets_one_placeholder(before: str, after: str) -> None:
+    redactor = Redactor()
+    assert redactor.redact(before + "x1y9" * 1_500 + after) == f"{before}[SECRET_1]{after}"
+    assert len(redactor.new) == 1
+
+
+def test_a_cookie_at_the_end_of_a_long_header_is_found() -> None:
+    header = "Cookie: " + "theme=dark; " * 1_000
+    assert Redactor().redact(header + "session=a1b2c3d4e5f6") == header + "session=[API_KEY_1]"
+
+
 def _broken(view: str) -> Iterator[Found]:
     raise ValueError(view)
 

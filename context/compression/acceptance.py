@@ -8,12 +8,19 @@ import re
 from purser.context.conversation.languages import is_other_language
 
 _NO_SUMMARY = re.compile(
-    r"\W*(?:(?:\w*error|\w*exception)\W*[:\d]|an error (?:occurred|has)|traceback\b|internal server error|sorry\b"
-    r"|(?:i['’]m|i am) (?:sorry|unable|not able)|i (?:cannot|can['’]t)\b|as an ai\b|抱歉|对不起|申し訳)",
+    r"\W*(?:traceback\b|internal server error|an error (?:occurred|has)"
+    r"|(?:(?:i['’]m|i am) )?sorry\b(?=[,.!]| (?:but|i)\b)|(?:i['’]m|i am) (?:unable|not able|afraid i)\b"
+    r"|i (?:cannot|can['’]t|apologi[sz]e)\b|unfortunately,? i\b|as an? (?:ai|(?:large )?language model)\b"
+    r"|抱歉|对不起|很遗憾|申し訳|죄송)",
     re.IGNORECASE,
 )
+_LONGEST_EXCUSE = 200
+"""Characters of a text above which such an opening is part of what a summary tells."""
+_ERROR = re.compile(r"\W*(?:\w*error|\w*exception)\W*[:\d]", re.IGNORECASE)
+_LONGEST_ERROR = 60
+"""The same for the name of an error, which the next words may explain."""
 _PLACEHOLDER = re.compile(
-    r"(?:[\[<{(]+[^\]>})\n]*[\]>})]+|\.{3}|…|n/?a|none|tbd|todo|无|暂无|待补充|なし|없음)?[.。]?", re.IGNORECASE
+    r"(?:[\[<{(][^\]>})\n]*+[\]>})]++|\.{3}|…|n/?a|none|tbd|todo|无|暂无|待补充|なし|없음)?[.。]?", re.IGNORECASE
 )
 
 
@@ -31,15 +38,21 @@ def fault(text: str, tokens: int, *, most_tokens: int, tokens_before: int, langu
     """
     if not text.strip():
         return "empty"
-    if _NO_SUMMARY.match(text):
-        return "error_text"
-    if all(map(_is_unfilled, text.splitlines())):
-        return "template"
     if tokens >= tokens_before:
         return "longer"
     if tokens > most_tokens:
         return "over_target"
+    if _is_excuse(text.strip()):
+        return "error_text"
+    if all(map(_is_unfilled, text.splitlines())):
+        return "template"
     return "other_language" if language is not None and is_other_language(text, language) else None
+
+
+def _is_excuse(text: str) -> bool:
+    """Whether a short text is an error or a refusal."""
+    short, shorter = len(text) <= _LONGEST_EXCUSE, len(text) <= _LONGEST_ERROR
+    return bool((short and _NO_SUMMARY.match(text)) or (shorter and _ERROR.match(text)))
 
 
 def _is_unfilled(line: str) -> bool:

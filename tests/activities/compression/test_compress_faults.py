@@ -8,7 +8,8 @@ import pytest
 
 from purser.activities.compress_context import CompressContext, CompressionTarget
 from purser.budget.errors import LedgerUnavailable
-from purser.compose.demo.provider import Fault, FaultKind, Match, serve_provider
+from purser.budget.postgres.connections.pools import Pool
+from purser.compose.demo.provider import Fault, FaultKind, Match, Provider, serve_provider
 from purser.context.compression.layers import Level
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.placeholders import Placeholders
@@ -52,6 +53,24 @@ async def test_an_unfit_text_is_replaced_by_extracted_sentences(
     charged = sum(served.charged_tokens for served in harness.provider.served())
     assert await harness.books.balance() == {"spent": charged}, "what was written is paid for"
     assert await harness.open_holds() == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["I must decline to summarize this conversation.", "OK.", "Please send me the conversation."]
+)
+async def test_a_refusal_is_no_summary_of_small_talk(pool: Pool, provider: Provider, text: str) -> None:
+    harness = CompressionHarness.on(pool, provider)
+    said = [
+        "pick a recipe for tonight?",
+        "a lemon chicken with rice",
+        "my son is allergic to peanuts",
+        "then without them",
+    ]
+    await harness.say(*[Message("assistant" if n % 2 else "user", f"{said[n % 4]}, please") for n in range(60)])
+    harness.answer(text)
+    found = await harness.activity(model=True).compress_context(request())
+    assert (found.version, found.method) == (1, "extractive")
+    assert harness.counter("compression_fallbacks") == {"low_fidelity": 1}
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-import regex
-
+from purser.context.compression.graphemes import grapheme_ends
 from purser.context.compression.lengths import summary_length
 from purser.context.conversation.messages import Message
 from purser.context.conversation.quoting import quoted
@@ -111,9 +110,6 @@ def _passage(message: Message) -> Passage:
     )
 
 
-_GRAPHEME = regex.compile(r"\X")
-
-
 def chunks(source: SummarySource, most_tokens: int, count: CountText) -> list[SummarySource]:
     """Splits a source into chunks that fit a small window, to be merged one after another.
 
@@ -143,7 +139,7 @@ def _pieces(passage: Passage, most_tokens: int, count: CountText) -> Iterator[tu
     if tokens <= most_tokens:
         yield passage, tokens
         return
-    ends = [0, *(found.end() for found in _GRAPHEME.finditer(text))]
+    ends = [0, *grapheme_ends(text)]
 
     def halved(first: int, last: int) -> Iterator[tuple[Passage, int]]:
         piece = Passage(passage.speaker, text[ends[first] : ends[last]], passage.role)

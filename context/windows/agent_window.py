@@ -63,8 +63,8 @@ def plan_window(
             counts for others.
 
     Raises:
-        WindowTooSmall: instructions, input, pins and system messages alone exceed the budget. All other required
-            messages are cleared or clipped instead, as `WindowPlan.trims` lists.
+        WindowTooSmall: instructions, input, pins, system messages and required calls alone exceed the budget. All other
+            required messages are cleared or clipped instead, as `WindowPlan.trims` lists.
     """
     session, own = settings.seen(session), settings.seen(own)
     limit = budget if left is None else max(0, min(budget, left))
@@ -118,6 +118,8 @@ def plan_window(
         memory = MemoryRef((), trims[DOCUMENTS].tokens, trims[DOCUMENTS].tokens)
         alone -= trims[DOCUMENTS].most - memory.tokens
     least = alone + of_session.least + of_own.least
+    if least > budget:
+        raise WindowTooSmall(parts, budget=budget)
     room = Room(max(fill, least) - least)
     shown = [reply for reply in replies if room.takes(reply.tokens)]
     own_summary, session_summary = (room.takes(one.summary.tokens) if one.summary else False for one in (own, session))
@@ -228,7 +230,9 @@ def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
 
 
 def _sized(trims: Trims, sizes: Mapping[int, int] | None) -> Trims:
-    return {seq: replace(trim, tokens=(sizes or {}).get(seq, trim.most)) for seq, trim in trims.items()}
+    """The remedies with the counted tokens, without those that leave nothing out."""
+    found = {seq: replace(trim, tokens=(sizes or {}).get(seq, trim.most)) for seq, trim in trims.items()}
+    return {seq: trim for seq, trim in found.items() if trim.tokens_left_out}
 
 
 def _dropped(cutter: Cutter, selection: Selection) -> list[Dropped]:

@@ -199,7 +199,7 @@ def trim_to_fit(builder: WindowBuilder, cutter: Cutter, budget: int) -> tuple[Wi
     if cutter.least > room:
         raise _too_small(builder, cutter, budget)
     builder = replace(builder, conversation=cutter.conversation, texts={**builder.texts, **shown})
-    return builder, cutter, tuple(counted.values())
+    return builder, cutter, tuple(trim for trim in counted.values() if trim.tokens_left_out)
 
 
 def _too_small(builder: WindowBuilder, cutter: Cutter, budget: int) -> WindowTooSmall:

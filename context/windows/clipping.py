@@ -5,16 +5,13 @@ Clipping affects windows only; stored text is never clipped.
 
 from bisect import bisect_right
 from dataclasses import replace
-from itertools import islice
 
-import regex
-
+from purser.context.compression.graphemes import grapheme_ends
 from purser.context.compression.requests import CountText
 from purser.context.conversation.messages import Message
 
 _HEAD = 0.7
 """Share of the remaining text that is taken from the beginning."""
-_GRAPHEME = regex.compile(r"\X")
 _GRAPHEMES_PER_TOKEN = 20
 """More graphemes per token than texts have on average; bounds the text that is examined."""
 
@@ -31,7 +28,7 @@ def clip(text: str, most_tokens: int, count: CountText, of: str = "") -> str:
     Returns:
         The clipped text; empty if little more than the mark would fit.
     """
-    whole, ends = count(text), [0, *(match.end() for match in _GRAPHEME.finditer(text))]
+    whole, ends = count(text), [0, *grapheme_ends(text)]
     low, high, best = 1, min(len(ends) - 2, _GRAPHEMES_PER_TOKEN * most_tokens), ""
     while low <= high:
         stays = (low + high) // 2
@@ -56,8 +53,7 @@ def beginning(text: str, most_tokens: int, count: CountText) -> str:
     Returns:
         The beginning; empty if not even the mark would fit.
     """
-    graphemes = islice(_GRAPHEME.finditer(text), _GRAPHEMES_PER_TOKEN * most_tokens)
-    ends = [match.end() for match in graphemes]
+    ends = grapheme_ends(text, _GRAPHEMES_PER_TOKEN * most_tokens)
 
     def cut(end: int) -> str:
         return text[:end] + ("…" if end < len(text) else "")

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import product
 
 from purser.context.compression.requests import CountText
 from purser.context.conversation.conversations import Group, MessageRef
@@ -17,7 +18,9 @@ from purser.context.windows.clipping import clip_message
 from purser.context.windows.engine import Cutter
 
 MARK_TOKENS = 48
-"""Most tokens of a message of which only its mark is shown."""
+"""Most tokens of a message of which only its mark is shown, without its calls."""
+_CALL_TOKENS = (64, 16)
+"""Tokens that each of its calls takes in addition: with arguments of which as many remain as may, or with few."""
 WORTH_CLEARING = 200
 """Tokens from which clearing a tool result is worth it."""
 _PARTS = 8
@@ -89,10 +92,12 @@ def fit_required(
     groups = (cutter.conversation.groups[index] for cutter in cutters for index in cutter.required)
     free = (ref for group in groups if not _is_fixed(group) for ref in group.refs)
     whole = [ref for ref in (*free, *others) if ref.seq not in trims and ref != question]
-    for most in _bounds(room - (question.tokens if question else 0)):
-        long = [ref for ref in whole if ref.tokens > most]
-        if sum(ref.tokens - most for ref in long) >= excess:
-            return trims | {ref.seq: Trim(ref.seq, Remedy.CLIPPED, ref.tokens, most, most) for ref in long}
+    bounds = list(_bounds(room - (question.tokens if question else 0)))
+    for of_call, bound in product(_CALL_TOKENS, bounds):
+        tried = (_clipped(ref, max(bound, MARK_TOKENS + of_call * len(ref.call_ids))) for ref in whole)
+        clipped = {trim.seq: trim for trim in tried if trim.tokens_left_out > 0}
+        if sum(trim.tokens_left_out for trim in clipped.values()) >= excess:
+            return trims | clipped
     return None
 
 
@@ -154,7 +159,7 @@ def show(message: Message, trim: Trim, count: CountText, number: int) -> Message
             return clipped
     mark = f"[{trim.original} tokens left out of {name}]"
     calls = tuple(_without_arguments(call, mark) for call in message.tool_calls)
-    if calls == message.tool_calls and calls and not message.text:
+    if calls and calls == message.tool_calls and count(message.text) <= count(mark):
         return message  # A mark would only make it longer.
     return replace(message, content=mark, tool_calls=calls)
 
@@ -182,6 +187,10 @@ def _is_fixed(group: Group) -> bool:
 
 def _cleared(ref: MessageRef) -> Trim:
     return Trim(ref.seq, Remedy.CLEARED, ref.tokens, MARK_TOKENS, MARK_TOKENS)
+
+
+def _clipped(ref: MessageRef, most: int) -> Trim:
+    return Trim(ref.seq, Remedy.CLIPPED, ref.tokens, most, most)
 
 
 def _bounds(room: int) -> Iterator[int]:

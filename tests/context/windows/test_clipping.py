@@ -54,6 +54,15 @@ def test_a_clipped_text_uses_its_room(length: int) -> None:
     assert tokens(clip("word and more " * length, 200, tokens)) >= 190
 
 
+@pytest.mark.timeout(60)
+def test_a_run_of_flags_is_cut_between_them() -> None:
+    """In quadratic time it takes minutes, which exceeds the timeout."""
+    clipped = clip("a" + FLAG * 100_000, 200, len)
+    assert clipped.startswith(f"a{FLAG}")
+    assert set(regex.findall(r"\X", clipped.partition("…] ")[2])) == {FLAG}
+    assert beginning(FLAG * 100_000, 101, len) == FLAG * 50 + "…"
+
+
 def test_of_several_parts_the_longest_text_is_clipped() -> None:
     image = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
     parts = ({"type": "text", "text": "Look:"}, image, {"type": "text", "text": "word " * 500})

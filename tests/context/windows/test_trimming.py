@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
 
 import pytest
@@ -182,6 +183,35 @@ def test_a_short_call_that_cannot_be_cut_is_refused_and_not_shown_over_the_budge
     assert window(messages, budget=needed, strategy=strategy).tokens == needed
     with pytest.raises(WindowTooSmall, match=f"budget of {needed - 1} tokens"):
         window(messages, budget=needed - 1, strategy=strategy)
+
+
+def test_many_calls_at_once_never_exceed_the_budget() -> None:
+    arguments = json.dumps({"query": "flights from Berlin to Madrid with two bags and a window seat, cheapest first"})
+    calls = tuple(
+        {"id": f"c{place}", "type": "function", "function": {"name": "search", "arguments": arguments}}
+        for place in range(40)
+    )
+    own = [Message("assistant", "", tool_calls=calls), *(result(f"c{place}", "result " * 400) for place in range(40))]
+    with pytest.raises(WindowTooSmall):
+        planned(2_600, own=own)
+    plan, messages = planned(4_200, own=own)
+    assert sent(messages) == plan.tokens <= 4_200
+    assert {trim.seq for trim in plan.in_part} == set(range(QUESTION + 2, QUESTION + 42)), "the calls stay whole"
+
+
+def test_a_message_that_is_shown_whole_is_not_reported_as_clipped() -> None:
+    calls = tuple(
+        {"id": f"c{place}", "type": "function", "function": {"name": "search", "arguments": json.dumps({"n": place})}}
+        for place in range(9)
+    )
+    called = Message("assistant", "Searching.", tool_calls=calls)
+    own = [called, *(result(f"c{place}", "result " * 400) for place in range(9))]
+    for budget in range(600, 1_000, 40):
+        with suppress(WindowTooSmall):
+            plan, messages = planned(budget, own=own)
+            assert sent(messages) == plan.tokens <= budget
+            assert called.to_openai() in messages
+            assert QUESTION + 1 not in {trim.seq for trim in plan.in_part}
 
 
 def test_where_a_summary_covers_old_results_none_is_cleared() -> None:

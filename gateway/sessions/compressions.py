@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import WorkflowIDConflictPolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from purser.activities.runtime.stores import SessionStores
 from purser.budget.labels import tag_texts
@@ -28,7 +29,7 @@ class _Append(NamedTuple):
 
 
 class SessionCompressions:
-    """Starts compressions; one runs per conversation, and a further start joins it."""
+    """Starts compressions; one runs per conversation."""
 
     def __init__(
         self,
@@ -57,10 +58,17 @@ class SessionCompressions:
         self.poked = asyncio.Event()
         """Set by an append."""
 
-    async def start(self, start: CompressSessionInput) -> "WorkflowHandle[object, CompressResult]":
+    async def start(
+        self, start: CompressSessionInput, *, joins: bool = True
+    ) -> "WorkflowHandle[object, CompressResult]":
         """Starts a compression, or joins the one of this conversation that runs.
 
+        Args:
+            start: what to compress.
+            joins: whether to join one that runs.
+
         Raises:
+            WorkflowAlreadyStartedError: one runs, and is not to be joined.
             RPCError: Temporal does not answer.
         """
         return await self._temporal.start_workflow(
@@ -69,7 +77,7 @@ class SessionCompressions:
             id=start.workflow_id,
             task_queue=self._task_queue,
             result_type=CompressResult,
-            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING if joins else WorkflowIDConflictPolicy.FAIL,
             rpc_timeout=RPC_TIMEOUT,
         )
 
@@ -88,7 +96,8 @@ class SessionCompressions:
     async def start_due(self) -> None:
         """Starts the compressions of noted sessions that pass the trigger.
 
-        A session that fails remains noted and stops no other; the first failure is raised in the end.
+        A session that fails remains noted and stops no other; the first failure is raised in the end. One that is being
+        compressed remains noted too: what was appended since may pass the trigger once more.
         """
         failures: list[Exception] = []
         for tenant, session_id in list(self._appended):
@@ -98,7 +107,9 @@ class SessionCompressions:
                     start = CompressSessionInput(
                         tenant, session_id, model=last.model, trigger=Trigger.SOFT_MARK, tags=last.tags
                     )
-                    await self.start(start)
+                    await self.start(start, joins=False)
+            except WorkflowAlreadyStartedError:
+                self._appended.setdefault((tenant, session_id), last)
             except Exception as error:
                 self._appended.setdefault((tenant, session_id), last)
                 failures.append(error)

@@ -43,8 +43,10 @@ async def connected(dsn: str) -> AsyncIterator["Connection"]:
     connection = await connect(dsn)
     try:
         yield connection
-    finally:
-        await connection.close()
+    except BaseException:
+        connection.terminate()  # a farewell would wait for a server that does not answer
+        raise
+    await connection.close()
 
 
 @asynccontextmanager

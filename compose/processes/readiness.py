@@ -23,15 +23,22 @@ POOL_WAIT_S = 1.0
 
 
 def readiness(dsn: str, pool: Pool, client: Client) -> Mapping[str, Callable[[], Awaitable[object]]]:
-    """Checks by name: `postgres`, `pool` (a free connection of this process), `schema`, `temporal`, `namespace`."""
+    """Checks by name: `postgres` (accepts changes), `pool` (a free connection of this process that answers), `schema`,
+    `temporal`, `namespace`."""
 
     async def postgres() -> None:
         async with connected(dsn) as connection:
-            await connection.execute("SELECT 1")
+            if await connection.fetchval("SELECT current_setting('transaction_read_only')::boolean"):
+                raise Unreachable("Postgres is read-only")
 
     async def free_connection() -> None:
-        async with pool.acquire(timeout=POOL_WAIT_S):
-            pass
+        async with pool.acquire(timeout=POOL_WAIT_S) as own:
+            try:
+                async with asyncio.timeout(POOL_WAIT_S):
+                    await own.execute("SELECT 1")
+            except BaseException:
+                own.terminate()  # the pool opens another one
+                raise
 
     async def schema() -> None:
         with suppress(Unreachable):  # reported by `postgres`

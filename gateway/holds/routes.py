@@ -146,7 +146,8 @@ async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use, once
         if done.gate is not None:
             quote.check_priced(done.gate)
         use.metrics.stepped("extended" if done.extended else "refused")
-        refusal = await _refusal(use, caller, done.gate, done.amount)
+        # On the same connection: requests that each wait for a second one would exhaust the pool.
+        refusal = await _refusal(use, caller, done.gate, done.amount, connection=connection)
         return StepView.model_validate(_step(hold_id, done.gate, done.amount, done.expires_at, refusal))
 
     return await once.do(caller, StepView, act)
@@ -161,12 +162,18 @@ HOT = tuple(
 
 
 async def _refusal(
-    use: Services, caller: Principal, gate: GateAnswer | None, asked: Amount, task_id: str | None = None
+    use: Services,
+    caller: Principal,
+    gate: GateAnswer | None,
+    asked: Amount,
+    task_id: str | None = None,
+    connection: Connection | None = None,
 ) -> Refusal | None:
     """The figures behind `ask` and `refuse`; `None` for other verdicts."""
     if gate is None or gate.verdict not in (Verdict.ASK, Verdict.REFUSE):
         return None
-    period_end = await use.policies.room_returns(caller.tenant, gate.decisive.scope, asked, task_id or "")
+    scope = gate.decisive.scope
+    period_end = await use.policies.room_returns(caller.tenant, scope, asked, task_id or "", connection)
     return Refusal.of(gate, asked, period_end)
 
 

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from purser.compose.stack.lock import FileLock
 from purser.compose.stack.ports import FIRST, LOOPBACK, PORTS, choose_port, free_port, is_free
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
+from tests.support.servers.postgres_proxy import Trap, When, postgres_proxy
 from tests.support.servers.purser import processes_naming
 
 
@@ -191,6 +193,21 @@ async def test_temporal_serves_the_configured_namespace(tmp_path: Path) -> None:
     finally:
         server.stop()
     assert not server.is_running()
+
+
+async def test_a_connection_to_a_server_that_hangs_is_left_at_once(dsn: str) -> None:
+    freed = asyncio.Event()
+
+    async def use(proxied: str) -> None:
+        with suppress(TimeoutError):
+            async with connected(proxied) as connection, asyncio.timeout(0.2):
+                await connection.execute("select 1")
+
+    async with postgres_proxy(dsn) as proxy:
+        proxy.set(Trap("select 1", When.BEFORE, freed.wait))
+        left, _ = await asyncio.wait([asyncio.create_task(use(proxy.dsn))], timeout=30)
+        assert left
+        freed.set()
 
 
 async def test_a_database_is_found_only_where_one_is(tmp_path: Path) -> None:

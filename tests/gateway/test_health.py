@@ -16,6 +16,7 @@ from purser.gateway import health
 from purser.gateway.health import Check, health_router
 from tests.gateway.conftest import RunningGateway
 from tests.support.servers.clients import plain_client
+from tests.support.servers.postgres_proxy import Trap, When, postgres_proxy
 
 PARTS = ["postgres", "pool", "schema", "temporal", "namespace"]
 
@@ -49,6 +50,25 @@ async def test_a_pool_without_a_free_connection_is_named_and_postgres_is_not(dsn
         for _ in range(2):
             await held.enter_async_context(pool.acquire())
         assert await missing(readiness(dsn, pool, temporal_client)) == ["pool"]
+
+
+async def test_a_connection_of_the_pool_that_does_not_answer_is_named_and_replaced(
+    dsn: str, temporal_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("purser.compose.processes.readiness.POOL_WAIT_S", 0.2)
+    freed = asyncio.Event()
+    async with postgres_proxy(dsn) as proxy, await create_pool(proxy.dsn, size=1) as pool:
+        proxy.set(Trap("SELECT 1", When.BEFORE, freed.wait))
+        assert await missing(readiness(dsn, pool, temporal_client)) == ["pool"]
+        assert await pool.fetchval("select 2") == 2, "the next connection is a new one"
+        freed.set()
+
+
+async def test_a_postgres_that_is_read_only_is_named(dsn: str, temporal_client: Client) -> None:
+    async with await create_pool(dsn, size=2) as pool:
+        name = await pool.fetchval("select current_database()")
+        await pool.execute(f'alter database "{name}" set default_transaction_read_only = on')
+        assert await missing(readiness(dsn, pool, temporal_client)) == ["postgres"]
 
 
 async def test_a_namespace_that_is_gone_is_named_and_temporal_is_not(dsn: str, temporal_address: str) -> None:

@@ -13,6 +13,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import asyncpg
 
 MARK = "pgbouncer"
+IDLE = "idle_in_transaction_session_timeout"
+"""Setting that matters between the statements of a transaction only."""
 
 
 def arguments(dsn: str, settings: dict[str, str]) -> dict[str, Any]:
@@ -33,6 +35,7 @@ def arguments(dsn: str, settings: dict[str, str]) -> dict[str, Any]:
     class OwnConnection(PooledConnection):
         __slots__ = ()
         local = of_transactions
+        wraps = any(name != IDLE for name, _ in of_transactions)
 
     return {
         "dsn": plain,
@@ -43,11 +46,16 @@ def arguments(dsn: str, settings: dict[str, str]) -> dict[str, Any]:
 
 
 class PooledConnection(asyncpg.Connection):
-    """A connection that applies its settings per transaction; if it has any, every statement runs in a transaction."""
+    """A connection that applies its settings per transaction.
+
+    If one of them matters to a single statement, every statement runs in a transaction.
+    """
 
     __slots__ = ()
     local: tuple[tuple[str, str], ...] = ()
     """Settings of each transaction."""
+    wraps = False
+    """Whether a statement outside of a transaction gets one of its own, for the settings."""
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
         """Overrides asyncpg's; without arguments it is one round trip and needs no explicit transaction."""
@@ -82,7 +90,7 @@ class PooledConnection(asyncpg.Connection):
 
     @asynccontextmanager
     async def _whole(self) -> AsyncIterator[None]:
-        if not self.local or self.is_in_transaction():
+        if not self.wraps or self.is_in_transaction():
             yield
         else:
             async with self.transaction():

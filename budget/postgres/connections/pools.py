@@ -30,9 +30,16 @@ _UNREACHABLE = (
     asyncpg.InsufficientResourcesError,
     asyncpg.LockNotAvailableError,
     asyncpg.QueryCanceledError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.ReadOnlySQLTransactionError,  # a primary that has become a standby
+    asyncpg.InternalClientError,  # a connection that has just been closed by the server
 )
 _CONTENTION = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)
 _TRIES = 4
+IDLE_S = 15
+"""Seconds after which Postgres ends a transaction that waits for its client: a host that vanishes leaves its locks."""
+ACQUIRE_S = 10.0
+"""Seconds to wait for a connection of the pool."""
 
 
 def _as_json(value: object) -> str:
@@ -63,7 +70,7 @@ async def create_pool(dsn: str, *, size: int = 10, lock_timeout_ms: int | None =
     Raises:
         LedgerUnavailable: Postgres did not answer.
     """
-    settings = {"application_name": "purser"}
+    settings = {"application_name": "purser", pooled.IDLE: f"{IDLE_S}s"}
     if lock_timeout_ms is not None:
         settings["lock_timeout"] = str(lock_timeout_ms)
     with reaching_ledger():
@@ -106,8 +113,15 @@ async def connected(pool: Pool, connection: Connection | None) -> AsyncIterator[
         if connection is not None:
             yield connection
             return
-        async with pool.acquire() as own:
+        async with asyncio.timeout(ACQUIRE_S):
+            own = await pool.acquire()
+        try:
             yield own
+        except asyncpg.ReadOnlySQLTransactionError:
+            await pool.expire_connections()  # the others lead to the same server
+            raise
+        finally:
+            await pool.release(own)
 
 
 async def retrying(step: Callable[[], Awaitable[T]]) -> T:

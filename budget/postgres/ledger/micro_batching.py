@@ -6,8 +6,10 @@ call at once: batching adds no delay.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 from purser.budget.errors import BudgetError, LedgerUnavailable
 
@@ -20,11 +22,23 @@ MAX_BATCH = 64
 Callers of several batches keep both Postgres and this process at work; those of a single large one would all wait for
 either in turn."""
 MAX_ALONE = 4
-"""Most calls at a time that a batch has left alone: they share the connections with the batches."""
+"""Most calls of a group at a time that a batch has left alone: they share the connections with the batches."""
+MAX_GROUPS = 8
+"""Most groups at a time that have a batch in progress: one whose rows somebody else locks keeps no other waiting."""
+
+
+@dataclass(eq=False)
+class _Group(Generic[A, R]):
+    """The calls of a group."""
+
+    waiting: "deque[tuple[object, A, asyncio.Future[R]]]" = field(default_factory=deque)
+    """Name, argument and result of each."""
+    is_running: bool = False
+    alone: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_ALONE))
 
 
 class MicroBatcher(Generic[A, R]):
-    """Runs one batch at a time; each call gets its own result or error.
+    """Runs one batch of each group at a time; each call gets its own result or error.
 
     The next batch does not wait for what a batch has left alone.
     """
@@ -44,41 +58,37 @@ class MicroBatcher(Generic[A, R]):
         self._run_batch = run_batch
         self._run_one = run_one
         self._identity = identity
-        self._waiting: deque[tuple[A, asyncio.Future[R]]] = deque()
-        self._running: asyncio.Task[None] | None = None
-        self._alone = set[asyncio.Task[None]]()
-        self._turns = asyncio.Semaphore(MAX_ALONE)
+        # A group is there as long as a task works for it.
+        self._groups: WeakValueDictionary[str, _Group[A, R]] = WeakValueDictionary()
+        self._places = asyncio.Semaphore(MAX_GROUPS)
+        self._tasks = set[asyncio.Task[None]]()
 
     async def call(self, argument: A) -> R:
         """Runs one call, in a batch if another one is in progress. Cancelling the caller does not cancel the call."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        self._waiting.append((argument, future))
-        if self._running is None:
-            self._running = asyncio.create_task(self._drain())
+        of, name = self._identity(argument)
+        if (group := self._groups.get(of)) is None:
+            group = self._groups[of] = _Group()
+        group.waiting.append((name, argument, future))
+        if not group.is_running:
+            group.is_running = True
+            self._start(self._drain(group))
         return await future
 
-    async def _drain(self) -> None:
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _drain(self, group: _Group[A, R]) -> None:
         try:
-            while self._waiting:
-                await self._send(self._next())
+            while group.waiting:
+                async with self._places:
+                    await self._send(group, _next(group))
         finally:
-            self._running = None
+            group.is_running = False
 
-    def _next(self) -> list[tuple[A, asyncio.Future[R]]]:
-        batch: list[tuple[A, asyncio.Future[R]]] = []
-        left: deque[tuple[A, asyncio.Future[R]]] = deque()
-        group, _ = self._identity(self._waiting[0][0])
-        names = set()
-        while self._waiting and len(batch) < MAX_BATCH:
-            call = self._waiting.popleft()
-            of, name = self._identity(call[0])
-            fits = of == group and name not in names
-            names.add(name)
-            (batch if fits else left).append(call)
-        self._waiting.extendleft(reversed(left))
-        return batch
-
-    async def _send(self, batch: list[tuple[A, asyncio.Future[R]]]) -> None:
+    async def _send(self, group: _Group[A, R], batch: list[tuple[A, asyncio.Future[R]]]) -> None:
         if len(batch) == 1:
             await self._one(*batch[0])
             return
@@ -93,20 +103,15 @@ class MicroBatcher(Generic[A, R]):
             pass  # one call is at fault: run alone, each gets its own result
         for call, result in zip(batch, results, strict=True):
             if result is None:
-                self._leave_alone(*call)
+                self._start(self._left_alone(group, *call))
             elif isinstance(result, BudgetError):
                 _fail(call[1], result)
             elif not call[1].done():
                 call[1].set_result(result)
 
-    def _leave_alone(self, argument: A, future: "asyncio.Future[R]") -> None:
-        async def run() -> None:
-            async with self._turns:
-                await self._one(argument, future)
-
-        task = asyncio.create_task(run())
-        self._alone.add(task)
-        task.add_done_callback(self._alone.discard)
+    async def _left_alone(self, group: _Group[A, R], argument: A, future: "asyncio.Future[R]") -> None:
+        async with group.alone:
+            await self._one(argument, future)
 
     async def _one(self, argument: A, future: "asyncio.Future[R]") -> None:
         try:
@@ -116,6 +121,21 @@ class MicroBatcher(Generic[A, R]):
         else:
             if not future.done():
                 future.set_result(result)
+
+
+def _next(group: _Group[A, R]) -> list[tuple[A, "asyncio.Future[R]"]]:
+    """Takes the calls of the next batch out of a group: the oldest ones with different names."""
+    batch: list[tuple[A, asyncio.Future[R]]] = []
+    left, names = list[tuple[object, A, asyncio.Future[R]]](), set[object]()
+    while group.waiting and len(batch) < MAX_BATCH:
+        name, argument, future = group.waiting.popleft()
+        if name in names:
+            left.append((name, argument, future))
+        else:
+            names.add(name)
+            batch.append((argument, future))
+    group.waiting.extendleft(reversed(left))
+    return batch
 
 
 def _fail(future: "asyncio.Future[R]", error: Exception) -> None:

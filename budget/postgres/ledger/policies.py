@@ -122,9 +122,11 @@ class Policies:
             found: bool = await own.fetchval(_SQL["have_ladders"], tenant)
         return found
 
-    async def room_returns(self, tenant: str, scope: Scope, ask: Amount, task_id: str = "") -> datetime | None:
+    async def room_returns(
+        self, tenant: str, scope: Scope, ask: Amount, task_id: str = "", connection: Connection | None = None
+    ) -> datetime | None:
         """When an ask that does not fit a scope fits by itself: its window ends, or enough rolls off; `None`: never."""
-        async with connected(self._pool, None) as own:
+        async with connected(self._pool, connection) as own:
             at: datetime | None = await own.fetchval(
                 _SQL["room_returns"], tenant, str(scope.kind), scope.id, task_id, ask.tokens, ask.nano_usd,
                 self._settings.defaults_json, self.now,

@@ -8,7 +8,7 @@ import pytest
 
 from purser.compose.settings import Settings
 from purser.gateway.access.roles import Role
-from tests.gateway.conftest import RunningGateway
+from tests.gateway.conftest import RunningGateway, running_gateway
 from tests.support.budgets.holding import PATH, ask, limit
 
 
@@ -245,6 +245,20 @@ async def test_releasing_frees_the_hold_and_a_closed_hold_goes_no_further(agent:
         answer = await agent.post(f"/v1/holds/{hold['hold_id']}/{step}", json=body)
         problem = answer.json()
         assert (answer.status_code, problem["type"], problem["state"]) == (409, "urn:purser:hold-closed", "released")
+
+
+async def test_a_refused_addition_with_a_key_needs_no_second_connection(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("purser.compose.processes.gateway.POOL_SIZE", 1)
+    async with running_gateway(settings) as gateway:
+        admin = await gateway.client()
+        await limit(admin, "session:s1", limit_tokens=1_000, mode="hard")
+        hold = await ask(admin)
+        path, headers = f"/v1/holds/{hold['hold_id']}/extend", {"Idempotency-Key": "once"}
+        short = await admin.post(path, json={"tokens": 1}, headers=headers)
+        assert (short.status_code, short.json()["verdict"]) == (200, "refuse"), short.text
+        assert (await admin.post(path, json={"tokens": 1}, headers=headers)).json() == short.json()
 
 
 async def test_extending_adds_through_the_gate_and_renews_the_lease(admin: httpx.AsyncClient) -> None:

@@ -8,7 +8,8 @@ import asyncpg
 import pytest
 
 from purser.budget.errors import LedgerUnavailable
-from purser.budget.postgres.connections.pools import Pool, create_pool, reaching_ledger, retrying
+from purser.budget.postgres.connections import pools
+from purser.budget.postgres.connections.pools import Pool, connected, create_pool, reaching_ledger, retrying
 from tests.support.ledger import TENANT, Books, request
 
 
@@ -49,6 +50,59 @@ async def test_a_lock_that_is_not_given_in_time_is_an_unavailable_ledger(books: 
             with pytest.raises(LedgerUnavailable, match="LockNotAvailable"):
                 await Books.on(hasty).ask("next", 1)
         assert (await Books.on(hasty).ask("next", 1)).hold_id
+
+
+@pytest.mark.parametrize("mark", ["", "&pgbouncer=true"])
+async def test_a_process_that_vanishes_within_a_transaction_gives_its_locks_back(
+    dsn: str, mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "IDLE_S", 1)
+    async with await create_pool(dsn) as pool, await create_pool(dsn + mark) as vanishing:
+        books = Books.on(pool)
+        await books.hold("k", 1)
+
+        async def vanish_and_return() -> None:
+            async with connected(vanishing, None) as own, own.transaction():
+                await own.execute("select 1 from balances for update")
+                await books.hold("next", 1)  # waits for the lock
+                await own.execute("select 1")
+
+        with pytest.raises(LedgerUnavailable):
+            await vanish_and_return()
+        assert await books.balance() == {"held": 2}
+
+
+async def test_a_single_statement_through_a_pooler_needs_no_transaction_for_the_limit_of_idle_ones(dsn: str) -> None:
+    shown = "select current_setting('idle_in_transaction_session_timeout')"
+    async with await create_pool(f"{dsn}&pgbouncer=true") as pool, pool.acquire() as own:
+        assert await own.fetchval(shown) == "0"
+        async with own.transaction():
+            assert await own.fetchval(shown) == f"{pools.IDLE_S}s"
+
+
+async def test_a_primary_that_has_become_read_only_is_an_unavailable_ledger_and_its_connections_are_left(
+    dsn: str, books: Books
+) -> None:
+    async with await create_pool(dsn, size=1) as pool:
+        before = await pool.fetchval("select pg_backend_pid()")
+        await pool.execute("set default_transaction_read_only = on")
+        with pytest.raises(LedgerUnavailable, match="ReadOnlySQLTransaction"):
+            await Books.on(pool).ask("k", 1)
+        assert await pool.fetchval("select pg_backend_pid()") != before
+        assert (await Books.on(pool).ask("k", 1)).hold_id
+
+
+async def test_a_pool_without_a_free_connection_is_an_unavailable_ledger_in_time(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "ACQUIRE_S", 0.1)
+    async with await create_pool(dsn, size=1) as pool:
+        async with connected(pool, None):
+            with pytest.raises(LedgerUnavailable, match="TimeoutError"):
+                async with connected(pool, None):
+                    pass
+        async with connected(pool, None) as own:
+            assert await own.fetchval("select 1") == 1
 
 
 async def test_an_argument_of_a_wrong_type_is_no_outage(books: Books) -> None:
@@ -103,7 +157,14 @@ async def test_two_transactions_that_lock_each_other_out_both_end(books: Books, 
 
 
 @pytest.mark.parametrize(
-    "error", [OSError(), TimeoutError(), asyncpg.TooManyConnectionsError(), asyncpg.AdminShutdownError()]
+    "error",
+    [
+        OSError(),
+        TimeoutError(),
+        asyncpg.TooManyConnectionsError(),
+        asyncpg.AdminShutdownError(),
+        asyncpg.InternalClientError("cannot switch to state 12"),  # just terminated, before its end is noticed
+    ],
 )
 def test_every_way_of_being_away_has_one_name(error: Exception) -> None:
     with pytest.raises(LedgerUnavailable) as caught, reaching_ledger():

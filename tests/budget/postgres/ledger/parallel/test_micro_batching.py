@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from purser.budget.errors import LedgerUnavailable
-from purser.budget.postgres.ledger.micro_batching import MAX_ALONE, MAX_BATCH, MicroBatcher
+from purser.budget.postgres.ledger.micro_batching import MAX_ALONE, MAX_BATCH, MAX_GROUPS, MicroBatcher
 
 Call = tuple[str, str]
 
@@ -123,3 +123,24 @@ async def test_a_cancelled_caller_does_not_affect_others() -> None:
     with pytest.raises(asyncio.CancelledError):
         await calls[1]
     assert await recorder.batcher.call(("g", "later")) == "later!"
+
+
+async def test_a_group_that_waits_keeps_no_other_waiting() -> None:
+    recorder = Recorder()
+    waiting = asyncio.ensure_future(recorder.batcher.call(("a", "x")))
+    await asyncio.sleep(0.01)
+    async with asyncio.timeout(60):
+        assert await asyncio.gather(*(recorder.batcher.call(("b", name)) for name in "yz")) == ["y!", "z!"]
+    assert not waiting.done()
+    recorder.go.set()
+    assert await waiting == "x!"
+
+
+async def test_few_groups_have_a_batch_in_progress_at_a_time() -> None:
+    recorder = Recorder()
+    groups = [str(number) for number in range(2 * MAX_GROUPS)]
+    calls = [asyncio.ensure_future(recorder.batcher.call((group, f"of {group}"))) for group in groups]
+    await asyncio.sleep(0.01)
+    assert len(recorder.sent) == MAX_GROUPS
+    recorder.go.set()
+    assert await asyncio.gather(*calls) == [f"of {group}!" for group in groups]

@@ -29,7 +29,7 @@ class Trap:
     statement: str
     """Part of the statement's text."""
     when: When
-    action: Callable[[], Awaitable[None]]
+    action: Callable[[], Awaitable[object]]
     commit: bool = False
     """Strike at the COMMIT of the transaction that the statement is in."""
     sprung: asyncio.Event = field(default_factory=asyncio.Event)

@@ -8,12 +8,10 @@ select nullif(r.last_at, '-infinity') from closed_ranges r order by r.checkpoint
 
 -- name: list
 -- Entries of a tenant, newest first. $2 scope, $3 kind, $4 hold, $5 task, $6 since, $7 until, $8 before this entry, $9
--- page size. A page takes the latest events, or the latest entries of each window of the scope.
-with of_task as materialized (
-    select t.hold_id from scopes x join balance_moves t on t.tenant = x.tenant and t.scope_id = x.scope_id
-    where x.tenant = $1 and x.kind = 'task' and x.id = $5 and t.kind = 'hold'
-), page_before as materialized (
-    select m.at, m.scope_id, m.window_start, m.seq from moves m where m.tenant = $1 and m.number = $8::bigint / 1000
+-- page size. A page takes the latest events, or the latest entries of each window of the scope that has entries before $8. The
+-- start of a window does not tell: calls that wait for each other are posted later than their time.
+with page_before as materialized (
+    select m.scope_id, m.window_start, m.seq from moves m where m.tenant = $1 and m.number = $8::bigint / 1000
 ), page as materialized (
     select e.* from (
         select m.*
@@ -22,12 +20,15 @@ with of_task as materialized (
                   where l.scope_id = b.scope_id and l.window_start = b.window_start), b.seq) as last_seq
               from scopes s join balances b on b.tenant = s.tenant and b.scope_id = s.scope_id
               where s.tenant = $1 and s.kind = kind_of($2) and s.id = id_of($2)
-                and b.window_start <= coalesce((select max(l.at) from page_before l), 'infinity')) w
+                and ($8::bigint is null or $8::bigint / 1000 >= (
+                    select p.first_number from postings p
+                    where p.tenant = $1 and p.scope_id = b.scope_id and p.window_start = b.window_start order by p.last_seq limit 1))) w
         cross join lateral (
             select * from balance_moves e
             where e.tenant = $1 and e.scope_id = w.scope_id and e.window_start = w.window_start
               and ($3::text is null or e.kind = $3) and ($4::bigint is null or e.hold_id = $4)
-              and ($5::text is null or e.hold_id in (select t.hold_id from of_task t))
+              and ($5::text is null or exists (
+                  select from holds h where h.tenant = $1 and h.hold_id = e.hold_id and h.task = nullif($5, '')))
               and ($6::timestamptz is null or e.at >= $6) and ($7::timestamptz is null or e.at < $7)
               and ($8::bigint is null or e.entry_id < $8 and e.last_seq <= w.last_seq)
             order by e.last_seq desc, e.seq desc limit $9) m
@@ -37,7 +38,8 @@ with of_task as materialized (
             select e.number from journal e
             where e.tenant = $1 and $2::text is null
               and ($3::text is null or e.kind = $3) and ($4::bigint is null or e.hold_id = $4)
-              and ($5::text is null or e.hold_id in (select t.hold_id from of_task t))
+              and ($5::text is null or exists (
+                  select from holds h where h.tenant = $1 and h.hold_id = e.hold_id and h.task = nullif($5, '')))
               and ($6::timestamptz is null or e.at >= $6) and ($7::timestamptz is null or e.at < $7)
               and ($8::bigint is null or e.number <= $8::bigint / 1000)
             order by e.number desc limit $9 + 1) j

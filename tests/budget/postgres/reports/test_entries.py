@@ -1,16 +1,35 @@
 """Reading entries: all of them, in order, whatever is written meanwhile."""
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from purser.budget.gate import Amount
-from purser.budget.postgres.reports.entries import Entries
+from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
+from purser.budget.postgres.reports.entries import _SQL, Entries
 from purser.budget.reports.entries import EntryKind
 from purser.budget.scopes import Scope
-from tests.support.ledger import TENANT, Books
+from tests.support.ledger import TENANT, Books, report, request
 
 S1 = Scope.parse("session:s1")
+
+
+async def rows_read(
+    pool: Pool, *, scope: str | None = None, task: str | None = None, cursor: int | None = None, limit: int
+) -> float:
+    """Rows that all steps of the plan of a page read, with as little memory for this ledger as for a large one."""
+    async with pool.acquire() as own, own.transaction(readonly=True):
+        await own.execute(_SQL["plans"])
+        await own.execute("set local work_mem = '64kB'; set local hash_mem_multiplier = 1")
+        arguments = (TENANT, scope, None, None, task, None, None, cursor, limit)
+        plan = "\n".join(
+            row[0] for row in await own.fetch(f"explain (analyze, format text) {_SQL['list']}", *arguments)
+        )
+    steps = re.findall(r"rows=([\d.]+) loops=(\d+)\)(?:\n(?!.*rows=).*Removed by .*: (\d+))?", plan)
+    assert steps, plan
+    return sum((float(rows) + int(removed or 0)) * int(loops) for rows, loops, removed in steps)
 
 
 @pytest.fixture
@@ -84,6 +103,50 @@ async def test_pages_of_a_scope_go_through_all_its_windows(
     assert beyond.entries == whole
 
 
+async def test_pages_of_a_scope_include_a_window_that_ends_before_one_that_was_posted_earlier(
+    books: Books, entries: Entries
+) -> None:
+    await books.budget("session:s1", window="hour", limit_tokens=1_000)
+    hour, moment = datetime(2026, 11, 3, 11, tzinfo=UTC), timedelta(milliseconds=1)
+    books.at(hour + moment)
+    await books.hold("later window", 10)
+    books.at(hour - moment)
+    await books.hold("earlier window", 10)
+    newest = await entries.list(TENANT, scope=S1, limit=1)
+    assert [entry.key for entry in newest.entries] == ["earlier window"]
+    then = await entries.list(TENANT, scope=S1, limit=1, cursor=newest.cursor)
+    assert [entry.key for entry in then.entries] == ["later window"]
+
+
+async def test_a_page_does_not_read_windows_after_it(books: Books, entries: Entries) -> None:
+    await books.budget("session:s1", window="day", limit_tokens=1_000)
+    books.at(datetime(2026, 11, 1, 12, tzinfo=UTC))
+    await books.spend("first", 1)
+    [newest, _] = (await entries.list(TENANT, scope=S1)).entries
+    books.at(datetime(2026, 11, 2, 12, tzinfo=UTC))
+    for number in range(100):
+        await books.spend(f"k{number}", 1)
+    assert await rows_read(books.pool, scope="session:s1", cursor=newest.entry_id, limit=10) < 100
+
+
+async def test_the_task_filter_does_not_compare_each_entry_with_each_hold(books: Books) -> None:
+    books.at(now := datetime(2026, 11, 3, tzinfo=UTC))
+    for task in ("t0", "t1"):
+        await books.spend(task, 1, 0, "session:s1", f"task:{task}")
+    for batch in range(180):
+        asks = [
+            Ask(TENANT, request(f"{batch}-{call}", 1, 0, "session:s1", f"task:t{call % 2}", patient=False))
+            for call in range(10)
+        ]
+        held = [answer for answer in await hold_together(books.pool, books.settings, now, asks) if answer]
+        settles = [Settle(TENANT, int(answer.hold_id), 1, report(1)) for answer in held if answer.hold_id]
+        assert len(settles) == 10
+        await settle_together(books.pool, books.settings, now, settles)
+    await books.pool.execute("analyze")
+    for scope in (None, "session:s1"):
+        assert await rows_read(books.pool, scope=scope, task="t1", limit=1_000) < 100_000
+
+
 async def test_the_task_filter_takes_the_holds_of_the_task_on_all_their_scopes(books: Books, entries: Entries) -> None:
     await books.spend("k1", 1, 0, "session:s1", "task:t1", "agent:t1/a")
     await books.spend("k2", 1, 0, "session:s1", "task:t2")
@@ -91,6 +154,7 @@ async def test_the_task_filter_takes_the_holds_of_the_task_on_all_their_scopes(b
     found = (await entries.list(TENANT, task="t1")).entries
     assert {entry.key for entry in found} == {"k1"}
     assert {str(entry.scope) for entry in found} == {"session:s1", "task:t1", "agent:t1/a"}
+    assert (await entries.list(TENANT, task="")).entries == ()
 
 
 async def test_no_tenant_sees_another(books: Books, entries: Entries) -> None:

@@ -80,7 +80,7 @@ def _read(known: _Format, rows: Iterable[Row]) -> Iterator[ProviderUse]:
     for place, row in enumerate(rows, 1):
         try:
             yield known.read(row)
-        except (BudgetError, ValueError, KeyError, TypeError) as error:
+        except (BudgetError, ValueError, KeyError, TypeError, RecursionError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise InvalidRequest(f"line {place} of the usage file, {known.name}: {what[:200]}") from None
 
@@ -91,19 +91,30 @@ def _read(known: _Format, rows: Iterable[Row]) -> Iterator[ProviderUse]:
 def _rows(text: str) -> Iterator[Row]:
     text = text.removeprefix("\ufeff").strip()
     if text[:1] not in ("{", "["):
-        yield from csv.DictReader(io.StringIO(text))
+        yield from _csv_rows(text)
         return
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = list(map(_line, enumerate(text.splitlines(), 1)))
-    rows = found.get("data", [found]) if isinstance(found, dict) else found
-    if isinstance(found, dict) and found.get("has_more"):
-        raise InvalidRequest("the file is one page of several (has_more): export all pages into one list")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InvalidRequest("the file is no list of objects: export usage as CSV or JSON")
-    for row in rows:
-        yield from _of_bucket(row)
+    parts = _objects(found if isinstance(found, list) else [found])
+    pages = [part for part in parts if _is_page(part)]
+    if pages and all(page.get("has_more") for page in pages):
+        raise InvalidRequest("the file lacks the last page of several (has_more): export all pages into one list")
+    for part in parts:
+        for row in _objects(part["data"]) if _is_page(part) else [part]:
+            yield from _of_bucket(row)
+
+
+def _csv_rows(text: str) -> Iterator[Row]:
+    number = 0
+    try:
+        for number, row in enumerate(csv.DictReader(io.StringIO(text)), 1):
+            if None in row:
+                raise InvalidRequest(f"line {number} of the usage file has more columns than the header")
+            yield row
+    except csv.Error as error:
+        raise InvalidRequest(f"line {number + 1} of the usage file: {error}") from None
 
 
 def _line(numbered: tuple[int, str]) -> Any:
@@ -112,6 +123,18 @@ def _line(numbered: tuple[int, str]) -> Any:
         return json.loads(line)
     except ValueError:
         raise InvalidRequest(f"line {number} of the usage file is not JSON") from None
+    except RecursionError:
+        raise InvalidRequest(f"line {number} of the usage file is nested too deeply") from None
+
+
+def _objects(values: list[Any]) -> list[Row]:
+    if not all(isinstance(value, dict) for value in values):
+        raise InvalidRequest("the file is no list of objects: export usage as CSV or JSON")
+    return values
+
+
+def _is_page(part: Row) -> bool:
+    return isinstance(part.get("data"), list)
 
 
 def _of_bucket(row: Row) -> Iterator[Row]:
@@ -133,15 +156,18 @@ def _of_bucket(row: Row) -> Iterator[Row]:
 def _openai(row: Row) -> ProviderUse:
     tokens = _count(row, "input_tokens") + _count(row, "output_tokens")
     calls = _count(row, "num_model_requests")
-    return ProviderUse("", _day(row.get("start_time_iso") or row["start_time"]), _model(row), calls, tokens)
+    day = _day(row, "start_time_iso" if row.get("start_time_iso") else "start_time")
+    return ProviderUse("", day, _model(row), calls, tokens)
 
 
 def _anthropic(row: Row) -> ProviderUse:
     written = row.get("cache_creation") or {}
+    if not isinstance(written, Mapping):
+        raise ValueError("cache_creation is not an object")
     cached = sum(_count(written, name) for name in ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"))
     cached += _count(row, "cache_read_input_tokens")
     tokens = _count(row, "uncached_input_tokens") + cached + _count(row, "output_tokens")
-    return ProviderUse("", _day(row["starting_at"]), _model(row), None, tokens)
+    return ProviderUse("", _day(row, "starting_at"), _model(row), None, tokens)
 
 
 _ANTHROPIC_TOKENS = (
@@ -152,7 +178,7 @@ _ANTHROPIC_TOKENS = (
 
 def _anthropic_csv(row: Row) -> ProviderUse:
     tokens = sum(_count(row, name) for name in _ANTHROPIC_TOKENS)
-    return ProviderUse("", _day(row["usage_date_utc"]), _model(row), None, tokens)
+    return ProviderUse("", _day(row, "usage_date_utc"), _model(row), None, tokens)
 
 
 def _request(row: Row) -> ProviderUse:
@@ -160,8 +186,8 @@ def _request(row: Row) -> ProviderUse:
     assert isinstance(usage, Mapping)
     counts = {name: _count(usage, name) for name in usage if name.endswith("_tokens") and usage[name] not in ("", None)}
     total = normalize(counts).total
-    at = next((row[name] for name in ("timestamp", "created_at", "created") if row.get(name)), None)
-    return ProviderUse(_text(row, "request_id"), None if at is None else _day(at), _model(row), 1, total)
+    at = next((name for name in ("timestamp", "created_at", "created") if row.get(name)), None)
+    return ProviderUse(_text(row, "request_id"), None if at is None else _day(row, at), _model(row), 1, total)
 
 
 _FORMATS: Sequence[_Format] = (
@@ -179,16 +205,18 @@ _FORMATS: Sequence[_Format] = (
 
 
 def _model(row: Row) -> str:
-    name = row.get("model") or row.get("model_version")
-    if not name:
+    name = "model" if row.get("model") else "model_version"
+    if not row.get(name):
         raise ValueError("model is empty: export usage grouped by model")
-    return plain_model(str(name))
+    return plain_model(_text(row, name))
 
 
 def _text(row: Row, name: str) -> str:
     value = row.get(name)
     if not isinstance(value, str) or not value:
         raise ValueError(f"{name} is empty")
+    if not value.isprintable():  # neither a database nor a terminal takes such text
+        raise ValueError(f"{name} is {value[:40]!r}, not a name")
     return value
 
 
@@ -196,14 +224,18 @@ def _count(row: Row, name: str) -> int:
     value = row.get(name)
     if value in (None, ""):
         return 0
-    if isinstance(value, bool) or not str(value).isascii() or not str(value).isdecimal():
-        raise ValueError(f"{name} is {str(value)[:40]!r}, not a count")
-    return int(str(value))
-
-
-def _day(value: object) -> date:
     text = str(value)
-    if text.isascii() and text.isdecimal():
-        return datetime.fromtimestamp(int(text), UTC).date()
-    at = datetime.fromisoformat(text)
-    return (at if at.tzinfo is None else at.astimezone(UTC)).date()
+    if isinstance(value, bool) or not text.isascii() or not text.isdecimal() or len(text) > 18:
+        raise ValueError(f"{name} is {text[:40]!r}, not a count")
+    return int(text)
+
+
+def _day(row: Row, name: str) -> date:
+    text = str(row[name])
+    try:
+        if text.isascii() and text.isdecimal():
+            return datetime.fromtimestamp(int(text), UTC).date()
+        at = datetime.fromisoformat(text)
+        return (at if at.tzinfo is None else at.astimezone(UTC)).date()
+    except (ValueError, OverflowError, OSError):
+        raise ValueError(f"{name} is {text[:40]!r}, not a time") from None

@@ -3,9 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
+from purser.budget.errors import InvalidRequest
 from purser.budget.reports.provider_usage import ProviderUse, plain_model
 
 
@@ -50,6 +51,10 @@ class Reconciliation:
     """Where the provider served more than the ledger knows of: whole requests, or days of a model."""
     differing: tuple[Gap, ...]
     """Held calls with other tokens than the provider's, and days of a model that the ledger charged higher."""
+    not_compared: int
+    """Lines of days of which retention has deleted entries; they are in no other figure."""
+    complete_after: datetime | None
+    """Time of the latest deleted entry, if there are such lines, or `unguarded` has requests without a day."""
 
     @property
     def ok(self) -> bool:
@@ -72,15 +77,27 @@ class Reconciliation:
             "purser_provider_calls_unguarded": self.unguarded_calls,
             "unguarded": [asdict(gap) for gap in self.unguarded],
             "differing": [asdict(gap) for gap in self.differing],
+            "not_compared": self.not_compared,
+            "complete_after": None if self.complete_after is None else self.complete_after.isoformat(),
         }
 
 
-def compare_requests(served: Sequence[ProviderUse], charged: Iterable[LedgerUse]) -> Reconciliation:
-    """Compares single requests, by their ids and models. A request that the file names twice counts once."""
+def compare_requests(
+    served: Sequence[ProviderUse], charged: Iterable[LedgerUse], deleted_until: datetime | None = None
+) -> Reconciliation:
+    """Compares single requests, by their ids and models. A request that the file names twice counts once.
+
+    Args:
+        served: requests of the provider.
+        charged: attempts of the ledger.
+        deleted_until: time of the latest entry that retention has deleted.
+    """
     known = {name: use for use in charged for name in use.ids}
-    unguarded, differing, captured = [], [], 0
     unique = {use.request_id: use for use in served}
-    for use in unique.values():
+    compared = [use for use in unique.values() if use.request_id in known or not _is_deleted(use, deleted_until)]
+    gone = _not_compared(compared, len(unique), deleted_until)
+    unguarded, differing, captured = [], [], 0
+    for use in compared:
         found = known.get(use.request_id)
         if found is None:
             unguarded.append(_gap(use, 0, 0))
@@ -88,13 +105,20 @@ def compare_requests(served: Sequence[ProviderUse], charged: Iterable[LedgerUse]
         captured += use.tokens
         if found.tokens != use.tokens or plain_model(found.model) != use.model:
             differing.append(_gap(use, 1, found.tokens))
-    total = sum(use.tokens for use in unique.values())
-    return Reconciliation(len(unique), total, captured, len(unguarded), tuple(unguarded), tuple(differing))
+    total = sum(use.tokens for use in compared)
+    after = deleted_until if gone or any(gap.day is None for gap in unguarded) else None
+    return Reconciliation(
+        len(compared), total, captured, len(unguarded), tuple(unguarded), tuple(differing), gone, after
+    )
 
 
-def compare_days(served: Iterable[ProviderUse], charged: Iterable[LedgerUse]) -> Reconciliation:
-    """Compares sums by day and model."""
-    theirs, ours = _by_day(served), _by_day(charged)
+def compare_days(
+    served: Sequence[ProviderUse], charged: Iterable[LedgerUse], deleted_until: datetime | None = None
+) -> Reconciliation:
+    """Compares sums by day and model; `deleted_until` as in `compare_requests`."""
+    compared = [use for use in served if not _is_deleted(use, deleted_until)]
+    gone = _not_compared(compared, len(served), deleted_until)
+    theirs, ours = _by_day(compared), _by_day(charged)
     unguarded, differing, captured, calls = [], [], 0, 0
     counted = all(count is not None for count, _ in theirs.values())
     for key, (provider_calls, tokens) in sorted(theirs.items()):
@@ -109,7 +133,26 @@ def compare_days(served: Iterable[ProviderUse], charged: Iterable[LedgerUse]) ->
             differing.append(gap)
     total = sum(tokens for _, tokens in theirs.values())
     sent = sum(count or 0 for count, _ in theirs.values()) if counted else None
-    return Reconciliation(sent, total, captured, calls if counted else None, tuple(unguarded), tuple(differing))
+    return Reconciliation(
+        sent, total, captured, calls if counted else None, tuple(unguarded), tuple(differing),
+        gone, deleted_until if gone else None,
+    )  # fmt: skip
+
+
+def _is_deleted(use: ProviderUse, deleted_until: datetime | None) -> bool:
+    """Whether retention has deleted entries of the day of a line."""
+    return deleted_until is not None and use.day is not None and use.day <= deleted_until.astimezone(UTC).date()
+
+
+def _not_compared(compared: Sequence[ProviderUse], lines: int, deleted_until: datetime | None) -> int:
+    """Number of lines that cannot be compared; raises `InvalidRequest` if none can be."""
+    if lines and not compared:
+        assert deleted_until is not None
+        raise InvalidRequest(
+            f"no day of the file can be compared: retention has deleted entries, and the ledger is complete after "
+            f"{deleted_until.isoformat()}: export later days"
+        )
+    return lines - len(compared)
 
 
 def _by_day(uses: Iterable[ProviderUse | LedgerUse]) -> Mapping[tuple[date, str], tuple[int | None, int]]:

@@ -1,9 +1,8 @@
 """Compares a provider's usage file with the ledger."""
 
-from datetime import UTC, datetime, time, timedelta
-
 from purser.budget.postgres.connections.pools import Pool, reaching_ledger
 from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.reports.entries import Entries
 from purser.budget.reports.provider_usage import UsageFile
 from purser.budget.reports.reconciliation import LedgerUse, Reconciliation, compare_days, compare_requests
 
@@ -16,12 +15,9 @@ async def reconcile(pool: Pool, tenant: str, file: UsageFile) -> Reconciliation:
         with reaching_ledger():
             rows = await pool.fetch(_SQL["by_request"], tenant, [use.request_id for use in file.uses])
         found = [LedgerUse(tuple(filter(None, row["ids"])), None, row["model"], 1, row["tokens"]) for row in rows]
-        return compare_requests(file.uses, found)
+        return compare_requests(file.uses, found, await Entries(pool).deleted_until())
     days = [use.day for use in file.uses if use.day is not None]
-    first = datetime.combine(min(days), time(), UTC)
-    after = datetime.combine(max(days), time(), UTC) + timedelta(days=1)
     with reaching_ledger():
-        rows = await pool.fetch(_SQL["by_day"], tenant, first, after)
-    return compare_days(
-        file.uses, [LedgerUse((), row["day"], row["model"], row["calls"], row["tokens"]) for row in rows]
-    )
+        rows = await pool.fetch(_SQL["by_day"], tenant, min(days), max(days))
+    found = [LedgerUse((), row["day"], row["model"], row["calls"], row["tokens"]) for row in rows]
+    return compare_days(file.uses, found, await Entries(pool).deleted_until())

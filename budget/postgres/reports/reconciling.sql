@@ -7,5 +7,6 @@ where a.tenant = $1 and (a.usage ->> 'provider_request_id' = any ($2) or a.hold_
 -- Attempts that cost nothing never reached a model. Days are UTC, as those of providers.
 select (a.started_at at time zone 'UTC')::date as day, coalesce(h.model, '') as model, count(*) as calls, sum(a.tokens)::bigint as tokens
 from attempts a join holds h on h.tenant = a.tenant and h.hold_id = a.hold_id
-where a.tenant = $1 and a.started_at >= $2 and a.started_at < $3 and a.tokens > 0
+where a.tenant = $1 and a.tokens > 0
+  and a.started_at >= $2::date::timestamp at time zone 'UTC' and a.started_at < ($3::date + 1)::timestamp at time zone 'UTC'
 group by 1, 2;

@@ -76,3 +76,7 @@ def _print(found: dict[str, Any]) -> None:
             out.print(f"{title}: {what}: {tokens}", markup=False)
         if len(found[name]) > _SHOWN:
             out.print(f"and {len(found[name]) - _SHOWN:,} more; --json lists all.", markup=False)
+    if found["complete_after"] is not None:
+        lines = f"Lines not compared: {found['not_compared']:,}." if found["not_compared"] else ""
+        note = f"Retention has deleted entries; the ledger is complete after {found['complete_after']}."
+        out.print(f"{note} {lines}".rstrip(), markup=False)

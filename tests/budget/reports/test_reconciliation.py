@@ -1,6 +1,6 @@
 """The comparison of a usage file with the ledger."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 from purser.budget.reports.provider_usage import ProviderUse
 from purser.budget.reports.reconciliation import LedgerUse, compare_days, compare_requests
@@ -70,3 +70,24 @@ def test_calls_are_unknown_where_the_file_does_not_count_them() -> None:
 
 def test_an_empty_day_is_captured() -> None:
     assert compare_days([ProviderUse("", DAY, "gpt-4o", 0, 0)], []).ok
+
+
+def test_what_retention_has_deleted_is_not_unguarded() -> None:
+    until = datetime(2026, 11, 20, 8, tzinfo=UTC)
+    young = ProviderUse("req_2", NEXT, "gpt-4o", 1, 50)
+    found = compare_requests([request("gone", 100), young], [], until)
+    assert [gap.request_id for gap in found.unguarded] == ["req_2"]
+    assert (found.not_compared, found.provider_tokens, found.complete_after) == (1, 50, until)
+    assert found.to_json()["complete_after"] == "2026-11-20T08:00:00+00:00"
+    found = compare_requests([request("req_1", 100), young], [attempt("req_1", tokens=90)], until)
+    assert ([gap.request_id for gap in found.differing], found.not_compared) == (["req_1"], 0)
+    days = [ProviderUse("", DAY, "gpt-4o", 1, 100), ProviderUse("", NEXT, "gpt-4o", 1, 50)]
+    found = compare_days(days, [LedgerUse((), NEXT, "gpt-4o", 1, 50)], until)
+    assert (found.ok, found.not_compared, found.provider_calls, found.complete_after) == (True, 1, 1, until)
+
+
+def test_requests_without_a_day_that_are_not_found_may_have_been_deleted() -> None:
+    until, no_day = datetime(2026, 11, 20, 8, tzinfo=UTC), ProviderUse("req_1", None, "gpt-4o", 1, 100)
+    found = compare_requests([no_day], [], until)
+    assert (found.unguarded_calls, found.not_compared, found.complete_after) == (1, 0, until)
+    assert compare_requests([no_day], [attempt("req_1", tokens=100)], until).complete_after is None

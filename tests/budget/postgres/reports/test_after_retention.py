@@ -2,13 +2,18 @@
 
 from datetime import timedelta
 
+import pytest
+
+from purser.budget.errors import InvalidRequest
 from purser.budget.postgres.audit.retention import LEAST, Outcome
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.reports.burn import Burn
 from purser.budget.postgres.reports.entries import Entries
 from purser.budget.postgres.reports.exporter import Exporter
+from purser.budget.postgres.reports.reconciling import reconcile
 from purser.budget.postgres.reports.scope_tree import ScopeTree
 from purser.budget.postgres.reports.usage import UsageReports
+from purser.budget.reports.provider_usage import ProviderUse, UsageFile
 from purser.budget.reports.usage import By
 from purser.budget.scopes import Kind, Scope
 from tests.budget.postgres.audit.history import START, History, close_all, forget
@@ -83,6 +88,47 @@ async def test_the_ledger_says_until_when_it_is_deleted(books: Books, pool: Pool
     assert await entries.deleted_until() == START
     page = await entries.list(TENANT)
     assert [(entry.seq, entry.after.spent.tokens) for entry in page.entries] == [(4, 20), (3, 10)]
+
+
+async def test_entries_of_a_task_are_found_when_the_first_one_of_their_hold_is_gone(books: Books, pool: Pool) -> None:
+    books.at(START)
+    hold = await books.hold("k", 100, 0, "session:s1", "task:t1")
+    await books.ledger.start_attempt(TENANT, hold, 1)
+    await books.ledger.release(TENANT, hold_id=hold)
+    await close_all(pool, 100)
+    books.at(START + DAY)
+    await books.settle(hold, 60)
+    assert await forget(pool, LATER) == (1, Outcome.NONE)
+    entries = Entries(pool)
+    left = (await entries.list(TENANT)).entries
+    assert [(entry.kind, str(entry.scope)) for entry in left] == [("late", "task:t1"), ("late", "session:s1")]
+    assert (await entries.list(TENANT, task="t1")).entries == left
+    assert (await entries.list(TENANT, task="t1", scope=S1)).entries == left[1:]
+
+
+async def test_lines_of_deleted_days_are_not_compared(books: Books, pool: Pool) -> None:
+    books.at(START)
+    await books.spend("old", 100)
+    await close_all(pool, 100)
+    books.at(START + DAY)
+    young = await books.hold("young", 50)
+    await books.settle(young, 50)
+    old_day, young_day = START.date(), (START + DAY).date()
+    old, later = ProviderUse("", old_day, "", 1, 100), ProviderUse("", young_day, "", 1, 50)
+    old_request, later_request = (
+        ProviderUse("1-1", old_day, "", 1, 100),
+        ProviderUse(f"{young}-1", young_day, "", 1, 50),
+    )
+    files = UsageFile("openai", (old, later)), UsageFile("requests", (old_request, later_request))
+    for file in files:
+        before = await reconcile(pool, TENANT, file)
+        assert (before.ok, before.captured_tokens, before.not_compared, before.complete_after) == (True, 150, 0, None)
+    assert await forget(pool, LATER) == (1, Outcome.NONE)
+    for file in files:
+        found = await reconcile(pool, TENANT, file)
+        assert (found.ok, found.captured_tokens, found.not_compared, found.complete_after) == (True, 50, 1, START)
+        with pytest.raises(InvalidRequest, match="complete after 2027-11-20T12:00"):
+            await reconcile(pool, TENANT, UsageFile(file.format, file.uses[:1]))
 
 
 async def test_scopes_keep_their_place_in_the_tree(books: Books, pool: Pool) -> None:

@@ -1,6 +1,6 @@
 """A usage file beside a real ledger."""
 
-from datetime import UTC, timedelta
+from datetime import UTC, date, timedelta
 
 from purser.budget.holds import Report
 from purser.budget.postgres.audit.audit import audit
@@ -48,6 +48,11 @@ async def test_days_are_compared_by_model(books: Books) -> None:
     assert await compared(ProviderUse("", day, "gpt-4o", 3, 190)) == (False, 1, 150)
     assert await compared(ProviderUse("", day - timedelta(days=1), "gpt-4o", 2, 150)) == (False, 2, 0)
     assert await compared(ProviderUse("", day, "claude-sonnet-4-5", None, 30)) == (True, None, 30)
+
+
+async def test_the_last_day_of_the_calendar_is_compared(books: Books) -> None:
+    found = await reconcile(books.pool, TENANT, UsageFile("openai", (ProviderUse("", date.max, "gpt-4o", 1, 10),)))
+    assert [gap.day for gap in found.unguarded] == ["9999-12-31"]
 
 
 async def test_a_repeated_report_with_another_id_is_the_same_report(books: Books) -> None:

@@ -1,9 +1,14 @@
 """`purser reconcile`: a provider's file beside the ledger, from the command line."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from purser.budget.postgres.audit.retention import LEAST
+from purser.budget.postgres.connections.pools import create_pool
+from tests.budget.postgres.audit.history import START, close_all, forget
+from tests.support.ledger import TENANT, Books
 from tests.support.servers.commands import Commands
 
 pytestmark = pytest.mark.stack
@@ -21,6 +26,25 @@ def test_calls_that_nobody_held_are_exit_code_1(tmp_path: Path, dsn: str) -> Non
     file.write_text(LINES.replace("90,10", "0,0"))
     found = purser.json("reconcile", str(file), code=1)
     assert (found["format"], found["purser_provider_calls_unguarded"]) == ("requests", 1)
+
+
+async def test_days_that_retention_has_deleted_are_a_note(tmp_path: Path, dsn: str) -> None:
+    async with await create_pool(dsn, size=2) as pool:
+        books = Books.on(pool)
+        books.at(START)
+        await books.spend("old", 100)
+        await close_all(pool, 100)
+        await forget(pool, START + LEAST + timedelta(hours=1))
+    purser, file = Commands.at(tmp_path, dsn=dsn), tmp_path / "usage.csv"
+    header, old = "request_id,timestamp,model,input_tokens,output_tokens", f"req_1,{START.date()},gpt-4o,90,10"
+    file.write_text(f"{header}\n{old}\nreq_2,{START.date() + timedelta(days=1)},gpt-4o,40,10\n")
+    shown = purser.run("reconcile", str(file), "--tenant", TENANT).stdout
+    assert "Calls that nobody held: 1 of 1." in shown
+    note = "Retention has deleted entries; the ledger is complete after 2027-11-20T12:00:00+00:00."
+    assert f"{note} Lines not compared: 1." in " ".join(shown.split())
+    file.write_text(f"{header}\n{old}\n")
+    refused = purser.json("reconcile", str(file), "--tenant", TENANT, code=1)
+    assert "complete after 2027-11-20T12:00:00+00:00" in refused["detail"]
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

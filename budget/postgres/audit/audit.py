@@ -13,21 +13,21 @@ CHECK_TIMEOUT_S = 3_600.0
 """Timeout of one check: a long ledger takes a while, and the pool's timeout is meant for short statements."""
 _CHECKS: Mapping[str, str] = {
     "balances": "a balance differs from its entries, or from its holds, attempts and grants",
-    "rolling": "what was posted as rolled off is not what has fallen out of the window",
+    "rolling": "what was posted as rolled off is not what has fallen out of the window, or more never will",
     "entries_without_balance": "entries exist for a balance that does not",
     "chain": "an entry does not follow from the previous one",
     "overspend": "more was admitted than fits",
-    "paths": "a hold has entries on some scopes of its path and not on others",
+    "paths": "the scopes of a hold are not those of its entries, its path and its labels",
     "charges": "the entries of a hold on a scope do not add up to what it holds and was charged",
     "holds": "a hold did not end exactly once, or its charges are not those of its attempts",
     "limits": "the limits or the mode of a balance or an entry are not those that were applied",
     "attempts": "the state or the usage of an attempt does not match its entries",
     "reports": "a report does not match its digest",
-    "policies": "a stored policy does not match its last recorded change",
-    "templates": "a template does not match its last recorded change, or a scope does not have what its templates give",
+    "policies": "a policy is not stored as it was last recorded",
+    "templates": "a template is not stored as it was last recorded, or a scope does not have what its templates give",
     "checkpoints": "entries of a closed range were erased or rewritten",
     "closings": "what was deleted, or what takes its place, is not what was recorded",
-    "grants": "a grant, its entries and its approval do not match",
+    "grants": "a grant, its entries, its approval and its balance do not match",
 }
 
 

@@ -86,7 +86,19 @@ cross join lateral (
     select coalesce(o.tokens, 0) + coalesce(sum(l.tokens), 0) as tokens, coalesce(o.nano, 0) + coalesce(sum(l.nano), 0) as nano
     from late l where l.tenant = c.tenant and l.scope_id = c.scope_id and l.window_start = c.window_start and l.first <= c.front
       and l.seq <= c.seq) x
-where (c.rolled_tokens, c.rolled_nano) <> (x.tokens, x.nano);
+where (c.rolled_tokens, c.rolled_nano) <> (x.tokens, x.nano)
+union all
+-- A balance looks again about when the first posting that has not fallen out may. Its time may be before that of whoever looked
+-- last, by a wait for a lock or a clock that was set, so this allows for one more length: a charge that stays only tightens the limit.
+select b.tenant, s.kind || ':' || s.id, b.rolled_seq, b.rolled_to, b.rolled_tokens, null, b.rolled_nano, null
+from balances b
+join scopes s on s.tenant = b.tenant and s.scope_id = b.scope_id
+cross join lateral (select rolling_length(b.window_start) as length) w
+left join lateral (select p.at from postings p
+                   where p.tenant = b.tenant and p.scope_id = b.scope_id and p.window_start = b.window_start and p.last_seq > b.rolled_to
+                   order by p.last_seq limit 1) p on true
+where w.length is not null
+  and (b.rolled_seq not between b.rolled_to and b.seq or b.rolls_at is null or b.rolls_at > p.at + w.length * 2);
 
 -- name: entries_without_balance
 select distinct e.tenant, e.scope_id, e.window_start::text as window_start from counted_moves e
@@ -140,9 +152,24 @@ where m.kind not in ('overrun', 'presumed', 'late', 'correction', 'rolled_off', 
     or ((m.nano > a.limit_nano + m.granted_nano) is true and m.d_spent_nano + m.d_held_nano > 0));
 
 -- name: paths
--- An event of a hold changes all scopes of its path, each once.
+-- An event of a hold changes all scopes of its path, each once. These are its path, of which one may be its task, then labels, then
+-- further limits of both.
 select h.tenant, h.hold_id, e.kind, e.attempt from holds h join journal e on e.tenant = h.tenant and e.hold_id = h.hold_id
-where (e.scope_ids, e.window_starts) is distinct from (h.scope_ids, h.window_starts) or cardinality(e.seqs) <> cardinality(e.scope_ids);
+where (e.scope_ids, e.window_starts) is distinct from (h.scope_ids, h.window_starts) or cardinality(e.seqs) <> cardinality(e.scope_ids)
+union all
+select h.tenant, h.hold_id, null, null
+from holds h
+cross join lateral unnest(h.scope_ids) with ordinality u (scope_id, place)
+left join scopes s on s.tenant = h.tenant and s.scope_id = u.scope_id
+where case when u.place > cardinality(h.path)
+           then (s.kind || ':' || s.id = any (h.labels) or (strpos(s.id, '@') > 0
+                 and s.kind || ':' || split_part(s.id, '@', 1) = any (h.path || h.labels))) is not true
+           else s.kind || ':' || s.id is distinct from h.path[u.place] end
+group by 1, 2
+union all
+select h.tenant, h.hold_id, null, null from holds h
+where cardinality(h.scope_ids) < cardinality(h.path)
+   or h.task <> coalesce((select id_of(x.name) from unnest(h.path) x (name) where kind_of(x.name) = 'task' limit 1), '');
 
 -- name: charges
 -- The entries of a hold on each scope add up to what it holds and was charged, and no entry belongs to a missing hold.
@@ -192,7 +219,8 @@ where c.tokens <> h.charged_tokens or c.nano <> h.charged_nano or c.started <> h
 
 -- name: grants
 -- Every grant has an entry for its beginning and its end, and an approved request granted the sum of its grants. Of deleted
--- entries the number is known, by balance.
+-- entries the number is known, by balance. A grant of a request ends when one of those who approved wanted, at the latest when
+-- the last one did; a balance names the first end, and when something rolled over into it.
 select g.tenant, 'grant ' || g.grant_id as found from grants g
 left join (select e.tenant, e.scope_ids, e.ref, count(*) filter (where e.kind = 'grant') as made,
                   count(*) filter (where e.kind = 'grant_ended') as ended
@@ -214,7 +242,26 @@ union all
 select a.tenant, 'approval ' || a.approval_id from approvals a
 left join lateral (select coalesce(sum(g.tokens), 0) as tokens, coalesce(sum(g.nano), 0) as nano
     from grants g where g.tenant = a.tenant and g.approval_id = a.approval_id) g on true
-where case when a.task = '' then a.granted_tokens else 0 end <> g.tokens or case when a.task = '' then a.granted_nano else 0 end <> g.nano;
+where case when a.task = '' then a.granted_tokens else 0 end <> g.tokens or case when a.task = '' then a.granted_nano else 0 end <> g.nano
+union all
+select g.tenant, 'grant ' || g.grant_id from grants g
+left join approvals a on a.tenant = g.tenant and a.approval_id = g.approval_id
+left join decisions d on d.tenant = g.tenant and d.decision_id = g.decision_id
+where case when g.approval_id is null then g.rolled_over and g.until is not null
+      else (a.state, a.scope_id, a.window_start, d.approval_id) is distinct from ('approved', g.scope_id, g.window_start, g.approval_id)
+        or not exists (
+          select from decisions x
+          where x.tenant = d.tenant and x.approval_id = d.approval_id and x.choice = 'approve' and (x.until > d.until) is not true
+            and g.until is not distinct from least(x.until, g.created_at + rolling_length(g.window_start))) end
+union all
+select b.tenant, 'grants of ' || b.scope_id from balances b
+left join (select g.tenant, g.scope_id, g.window_start, min(g.until) filter (where g.ended_at is null) as until,
+                  min(g.created_at) filter (where g.rolled_over) as rolled_over_at
+           from grants g group by 1, 2, 3) g
+    on g.tenant = b.tenant and g.scope_id = b.scope_id and g.window_start = b.window_start
+where b.grants_end_at is distinct from g.until or b.rolled_over_at is distinct from coalesce(g.rolled_over_at, b.rolled_over_at)
+   or (b.rolled_over_at is null and calendar_start(b.window_start) is not null
+       and (b.spent_tokens, b.held_tokens, b.spent_nano, b.held_nano) <> (0, 0, 0, 0));
 
 -- name: limits
 -- A balance has the limits and the mode of its last posting, a posting without a gate those of the previous posting, and the
@@ -267,21 +314,27 @@ where a.state <> case when n.settled + n.late > 0 then 'reported' when n.presume
 select tenant, hold_id, attempt, usage, nano, digest from attempts where state = 'reported';
 
 -- name: policies
--- A stored policy matches its last recorded change.
-select s.tenant, s.kind || ':' || s.id as scope, p.updated_by as by
-from policies p join scopes s on s.tenant = p.tenant and s.scope_id = p.scope_id
-left join lateral (select c.after from changes c where c.tenant = s.tenant and c.target = s.kind || ':' || s.id and c.action = 'policy.set'
-                   order by c.change_id desc limit 1) last on true
-where p.task = ''
-  and coalesce(last.after, '{}') <> jsonb_strip_nulls(to_jsonb(p) - array['tenant', 'scope_id', 'task', 'sources', 'updated_by', 'updated_at']);
+-- A stored policy matches its last recorded change, and what was last recorded is stored. A policy without fields is none.
+with stored as (
+    select s.tenant, s.kind || ':' || s.id as scope, p.updated_by as by,
+           jsonb_strip_nulls(to_jsonb(p) - array['tenant', 'scope_id', 'task', 'sources', 'updated_by', 'updated_at']) as fields
+    from policies p join scopes s on s.tenant = p.tenant and s.scope_id = p.scope_id where p.task = ''
+), recorded as (
+    select distinct on (c.tenant, c.target) c.tenant, c.target as scope, c.by, c.after
+    from changes c where c.action = 'policy.set' order by c.tenant, c.target, c.change_id desc
+)
+select tenant, scope, coalesce(p.by, r.by) as by from stored p full join recorded r using (tenant, scope)
+where coalesce(r.after, '{}') <> coalesce(p.fields, '{}');
 
 -- name: templates
--- A template matches its last recorded change, and what is merged for a scope is what the templates give it.
-select t.tenant, t.pattern as name, t.updated_by as by
-from policy_templates t
-left join lateral (select c.after from changes c where c.tenant = t.tenant and c.target = t.pattern and c.action = 'template.set'
-                   order by c.change_id desc limit 1) last on true
-where last.after is distinct from t.fields
+-- A template matches its last recorded change, what was last recorded is stored, and what is merged for a scope is what the
+-- templates give it.
+with recorded as (
+    select distinct on (c.tenant, c.target) c.tenant, c.target as pattern, c.by, c.after
+    from changes c where c.action = 'template.set' order by c.tenant, c.target, c.change_id desc
+)
+select tenant, pattern as name, coalesce(t.updated_by, r.by) as by from policy_templates t full join recorded r using (tenant, pattern)
+where r.after is distinct from t.fields
 union all
 select s.tenant, s.kind || ':' || s.id, null
 from scopes s

@@ -1,6 +1,6 @@
 """The audit finds tampered rows, each kind by its own check."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import asyncpg
 import pytest
@@ -11,6 +11,7 @@ from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.policy_sets import PolicySets
 from tests.budget.postgres.audit.tampering import copied, tamper
 from tests.support.actors import TESTER
+from tests.support.approvals import BOB, NOW, open_desk
 from tests.support.ledger import TENANT, Books, request
 
 TASK = ("session:s1", "task:t1")
@@ -54,8 +55,14 @@ async def make(pool: Pool) -> None:
         " from scopes, (values ('a1', ''), ('a2', 't1')) a (id, task) where kind = 'session'"
     )
     await pool.execute(
-        "select ledger_grant(tenant, scope_id, '-infinity', 70, 7, null, 'a1', 'd1', 'boss', now())"
-        " from scopes where kind = 'session'"
+        "insert into decisions (tenant, decision_id, approval_id, digest, choice, approver, identity, grant_tokens,"
+        " grant_nano_usd, until, at, answer)"
+        " select tenant, 'd1', approval_id, '', 'approve', 'boss', 'key', 70, 7, now() + interval '1 day', now(), '{}'"
+        " from approvals where approval_id = 'a1'"
+    )
+    await pool.execute(
+        "select ledger_grant(s.tenant, s.scope_id, '-infinity', 70, 7, d.until, 'a1', 'd1', 'boss', now())"
+        " from scopes s join decisions d using (tenant) where kind = 'session'"
     )
 
 
@@ -63,6 +70,7 @@ MOVED = [f"{name}_{unit}" for name in ("spent", "held", "granted", "overrun") fo
 FIRST = "(select min(number) from journal where kind = 'hold')"
 LAST = "(select max(number) from journal)"
 ONE_HOLD = "(select hold_id from holds where key = 'settled')"
+SESSION = "(select scope_id from scopes where id = 's1')"
 SETTLED = f"(select number from journal where kind = 'settle' and hold_id = {ONE_HOLD})"
 
 
@@ -99,6 +107,12 @@ SETTLED = f"(select number from journal where kind = 'settle' and hold_id = {ONE
                       f" where number = {FIRST}"),
         ("paths", "update journal set scope_ids = scope_ids[1:1], window_starts = window_starts[1:1], seqs = seqs[1:1]"
                   f" where number = {FIRST}"),
+        ("paths", "update scopes set id = 'other' where id = 't1'"),
+        ("paths", "update scopes set id = case id when 't1' then 's1' else 't1' end"),
+        ("paths", f"update holds set path = '{{session:other,task:t1}}' where hold_id = {ONE_HOLD}"),
+        ("paths", f"update holds set path = path[1:1] where hold_id = {ONE_HOLD}"),
+        ("paths", f"update holds set path = path || '{{agent:t1/a}}' where hold_id = {ONE_HOLD}"),
+        ("paths", f"update holds set task = 'other' where hold_id = {ONE_HOLD}"),
         ("paths", "update journal set scope_ids = scope_ids || scope_ids, seqs = seqs || seqs,"
                   f" window_starts = window_starts || window_starts where number = {FIRST}"),
         ("paths", f"update journal set window_starts = '{{now, now}}' where number = {FIRST}"),
@@ -135,6 +149,18 @@ SETTLED = f"(select number from journal where kind = 'settle' and hold_id = {ONE
         ("grants", "select ledger_grant(tenant, scope_id, '-infinity', 7, 0, null, 'a2', 'd1', 'boss', now())"
                    " from grants"),
         *(("grants", f"update approvals set granted_{unit} = 0") for unit in ("tokens", "nano")),
+        ("grants", "delete from approvals where approval_id = 'a1'"),
+        ("grants", "delete from decisions; delete from approvals where approval_id = 'a1'"),
+        ("grants", "delete from decisions"),
+        ("grants", "update decisions set choice = 'deny'"),
+        *(("grants", f"update approvals set state = '{state}' where approval_id = 'a1'")
+          for state in ("denied", "pending", "expired", "withdrawn")),
+        *(("grants", f"update grants set until = {until} where approval_id = 'a1';"
+                     "update balances set grants_end_at = (select until from grants where approval_id = 'a1')"
+                     f" where scope_id = {SESSION}")
+          for until in ("null", "until + interval '1 year'", "now()")),
+        *(("grants", f"update balances set grants_end_at = {end} where scope_id = {SESSION}")
+          for end in ("null", "'infinity'", "now()")),
         *(("limits", f"update balances set limit_{unit} = limit_{unit} + 1") for unit in ("tokens", "nano")),
         ("limits", "update balances set mode = 'approval'"),
         ("limits", f"update postings set limit_tokens = 5000 where last_number = {FIRST}"),
@@ -158,14 +184,36 @@ SETTLED = f"(select number from journal where kind = 'settle' and hold_id = {ONE
         ("policies", "update policies set limit_tokens = 999999"),
         ("policies", "update policies set mode = 'soft'"),
         ("policies", "delete from changes"),
+        ("policies", "delete from policies"),
+        ("policies", "update policies set task = 'zz' where task = ''"),
+        ("policies", f"delete from policies where scope_id = {SESSION}"),
         ("templates", "delete from changes"),
         ("templates", "update policy_templates set fields = '{\"limit_tokens\": 9}'"),
         ("templates", "update templated_policies set limit_tokens = 9"),
         ("templates", "delete from templated_policies"),
+        ("templates", "delete from policy_templates"),
+        ("templates", "delete from policy_templates; delete from templated_policies"),
     ],
 )  # fmt: skip
 async def test_tampering_is_found(sound: Pool, check: str, sql: str) -> None:
     assert check in await tamper(sound, sql)
+
+
+async def test_policies_and_templates_that_were_removed_are_no_difference(sound: Pool) -> None:
+    sets = PolicySets(sound, Books.on(sound).policies)
+    assert await sets.apply(TENANT, {}, by=TESTER, prune=True)
+    assert await sound.fetchval("select count(*) from policy_templates") == 0
+    assert (await audit(sound)).ok
+
+
+async def test_a_grant_to_which_two_people_agreed_has_the_earlier_of_their_ends(pool: Pool) -> None:
+    async with open_desk(pool) as desk:
+        await desk.policy(approval={"two_people_above_tokens": 300})
+        ticket = await desk.ask("k1", 500)
+        await desk.decide(ticket, "d1", until=NOW + timedelta(hours=1))
+        await desk.decide(ticket, "d2", actor=BOB, until=NOW + timedelta(hours=2))
+        assert await pool.fetchval("select until from grants") == NOW + timedelta(hours=1)
+        assert (await audit(pool)).ok
 
 
 async def test_a_difference_names_the_scope_the_window_and_the_figures(sound: Pool) -> None:

@@ -130,6 +130,17 @@ async def test_what_is_forged_with_its_record_differs_from_the_rest(shortened: P
         ("balances", "update balances set spent_tokens = spent_tokens + 1"),
         ("grants", "delete from grants where grant_id = (select min(grant_id) from grants)"),
         ("rolling", "update balances set rolled_to = 1 where rolls_at is not null"),
+        *(("rolling", f"update balances set rolls_at = {at} where rolls_at is not null")
+          for at in ("null", "'infinity'", "rolls_at + 2 * rolling_length(window_start)")),
+        *(("rolling", f"update balances set rolled_seq = {seq} where rolls_at is not null")
+          for seq in ("seq + 1", "rolled_to - 1")),
+        *(("grants", f"update balances set rolled_over_at = {at} where rolled_over_at is not null")
+          for at in ("null", "now()")),
+        ("grants", "update grants set until = now() where rolled_over"),
+        ("grants", "update balances set grants_end_at = null"),
+        ("paths", "update holds set labels = '{}'"),
+        ("paths", "update holds set path = '{user:u2}' || path[2:]"),
+        ("paths", "update scopes set id = 'u2@5h' where id = 'u1@5h'"),
     ],
 )  # fmt: skip
 async def test_what_is_changed_of_what_is_left_shows(shortened: Pool, check: str, sql: str) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import gc
 import os
 import shutil
+import signal
 import tempfile
 import time
 import uuid
@@ -59,6 +60,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keeps the run out of pytest's common folder: each new run there closes it to other users, and as root the
     embedded Postgres is one."""
     draw_seed()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # As a background job of a shell; commands that tests interrupt would ignore it too.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.disable()  # until everything is imported
     if config.option.basetemp is None and not hasattr(config, "workerinput"):
         config.option.basetemp = config.stash[_BASE] = tempfile.mkdtemp(prefix="purser-tests-")

@@ -41,7 +41,7 @@ def demo(
         else:
             report.show(figures, running_in=data if keep else None)
         for line in why(figures.task):
-            SafeConsole(stderr=True, highlight=False).print(line, style="yellow", markup=False, soft_wrap=True)
+            SafeConsole(stderr=True, highlight=False).print(line, style="yellow", markup=False)
 
     options = Options(model, keep, interactive=not as_json and is_interactive())
     until_stopped(lambda stop: run_demo(options, report.page(stderr=True), on_figures, stop))

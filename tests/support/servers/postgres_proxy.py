@@ -143,13 +143,16 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, soc
             asyncio.create_task(_pump(reader, server_writer, session.asked)),
             asyncio.create_task(_pump(server_reader, writer, lambda kind, _: session.answered(kind))),
         ]
-        done, pending = await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
-        for task in pending:
-            task.cancel()
-        # Both may have ended at once: both results are retrieved, or the loop logs the other's exception.
-        await asyncio.gather(*pumps, return_exceptions=True)
-        for task in done:
-            task.result()
+        try:
+            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in pumps:
+                task.cancel()
+            # Both may have ended at once: both results are retrieved, or the loop logs the other's exception.
+            results = await asyncio.gather(*pumps, return_exceptions=True)
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
     finally:
         await _closed(server_writer)
 

@@ -26,6 +26,9 @@ TRIES = 3
 READS_PER_S = {f"history.{queue}ProcessorMaxPollRPS": "2000" for queue in ("transfer", "timer", "visibility")}
 """Bounds for reads of the server's own queues. By default a shard reads each 20 times a second; the dev server has one
 shard, so each step of each workflow waits up to 50 ms."""
+TIMERS = {"history.timerProcessorMaxTimeShift": '"10ms"'}
+"""How late timers may fire: by default up to a second, which allows for the clocks of several hosts. A delay of 150 ms
+took one second, and so did each pause of a retry."""
 
 
 class _Exited(StackError):
@@ -69,7 +72,7 @@ class EmbeddedTemporal:
             self._arguments += ["--db-filename", str(directory / "temporal.db")]
         if namespace != "default":
             self._arguments += ["--namespace", namespace]
-        for name, value in (READS_PER_S | dict(dynamic_config or {})).items():
+        for name, value in (READS_PER_S | TIMERS | dict(dynamic_config or {})).items():
             self._arguments += ["--dynamic-config-value", f"{name}={value}"]
         self._process: subprocess.Popen[bytes] | None = None
 

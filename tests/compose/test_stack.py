@@ -9,6 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from temporalio import workflow
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import Client
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from purser.compose.database import connected, database
 from purser.compose.errors import AlreadyRunning, SettingsError, StackError
@@ -183,6 +187,29 @@ async def test_a_temporal_does_not_take_another_at_its_address_for_itself(tmp_pa
 
 
 @pytest.mark.stack
+@workflow.defn
+class _Naps:
+    @workflow.run
+    async def run(self) -> None:
+        for _ in range(4):
+            await workflow.sleep(0.1)
+
+
+async def test_short_timers_of_temporal_fire_without_waiting_for_a_second(temporal_client: Client) -> None:
+    queue = f"naps-{os.getpid()}"
+    runner = UnsandboxedWorkflowRunner()
+    async with Worker(temporal_client, task_queue=queue, workflows=[_Naps], workflow_runner=runner):
+        handle = await temporal_client.start_workflow(_Naps.run, id=queue, task_queue=queue)
+        await handle.result()
+    events = (await handle.fetch_history()).events
+    started, fired = (
+        [one.event_time.ToNanoseconds() / 1e9 for one in events if one.event_type == kind]
+        for kind in (EventType.EVENT_TYPE_TIMER_STARTED, EventType.EVENT_TYPE_TIMER_FIRED)
+    )
+    # By default each takes one. The quickest, as others may wait for the processor.
+    assert min(end - begin for begin, end in zip(started, fired, strict=True)) < 0.5
+
+
 async def test_temporal_serves_the_configured_namespace(tmp_path: Path) -> None:
     from temporalio.client import Client
 

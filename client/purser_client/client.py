@@ -56,6 +56,8 @@ class _Common(ABC):
         self.patience = patience or Patience()
         self._headers = dict(headers_of(api_key))
         self._count = count
+        # Certificates of authorities take long to read, and plain HTTP, which is never redirected, needs none.
+        self._verify = not self.url.lower().startswith("http:")
         self._open()
 
     @abstractmethod
@@ -67,7 +69,7 @@ class Purser(_Common):
     """A client whose methods wait for the answer. Threads may share it."""
 
     def _open(self) -> None:
-        self._http = httpx.Client(base_url=self.url, headers=self._headers, limits=_LIMITS)
+        self._http = httpx.Client(base_url=self.url, headers=self._headers, limits=_LIMITS, verify=self._verify)
         self.holds = Holds(self)
         self.budgets = Budgets(self)
         self.tasks = Tasks(self)
@@ -185,7 +187,7 @@ class AsyncPurser(_Common):
     """A client whose methods are awaited, in one event loop."""
 
     def _open(self) -> None:
-        self._http = httpx.AsyncClient(base_url=self.url, headers=self._headers, limits=_LIMITS)
+        self._http = httpx.AsyncClient(base_url=self.url, headers=self._headers, limits=_LIMITS, verify=self._verify)
         self.holds = AsyncHolds(self)
         self.budgets = AsyncBudgets(self)
         self.tasks = AsyncTasks(self)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from purser.activities.calls.settlements import MAX_TOOL_CALLS
 from purser.activities.tasks.file import MAX_AGENTS, MAX_DEPENDENCIES, MAX_TOOLS
+from purser.budget.postgres.connections.pools import ACQUIRE_S, IDLE_S
 from purser.compose.http.connections import (
     MAX_HEADER_BYTES,
     MAX_HEADERS,
@@ -15,11 +16,13 @@ from purser.compose.http.connections import (
 from purser.compose.settings.limits import Limits
 from purser.context.conversation.preferences import MOST_CHARACTERS, MOST_FIELDS, MOST_NAME
 from purser.context.tokens.pieces import UNBROKEN
+from purser.gateway.dashboard.serving.open_pages import MAX_UNFOLLOWED
 from purser.gateway.events.feed import BUFFER
 from purser.gateway.events.stream import HEARTBEAT_S, SEND_TIMEOUT_S
 from purser.gateway.health import CACHED_S
 from purser.gateway.http.bodies import MAX_BODY, MAX_DEPTH, MAX_FORM, MAX_LARGE_BODY, MAX_VALUES
 from purser.gateway.sessions.schemas import MAX_MESSAGES, MAX_QUESTION
+from purser.gateway.webhooks.delivery import MAX_CONCURRENT, MAX_PER_TENANT
 from purser.gateway.webhooks.targets import MAX_URL
 from purser.wire.limits import (
     MAX_AMOUNT,
@@ -53,6 +56,8 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
             ("Seconds after which a client that reads nothing of its response is disconnected", WRITE_STALL_S),
             ("Open files that are reserved for databases, Temporal and logs", OTHER_FILES),
             ("Seconds for which an answer of `/readyz` is reused", CACHED_S),
+            ("Seconds for which a request waits for a connection to Postgres", ACQUIRE_S),
+            ("Seconds after which Postgres ends a transaction whose process says nothing", IDLE_S),
         ),
     ),
     (
@@ -84,6 +89,14 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
             ("Events that wait in memory for one stream; later ones are read from the table", BUFFER),
             ("Seconds between two heartbeats", HEARTBEAT_S),
             ("Seconds after which a stream whose client reads nothing is closed", SEND_TIMEOUT_S),
+            ("Open pages of a browser session that no browser follows", MAX_UNFOLLOWED),
+        ),
+    ),
+    (
+        "Webhooks",
+        (
+            ("Webhooks to which one gateway sends at the same time", MAX_CONCURRENT),
+            ("Of these, webhooks of one tenant", MAX_PER_TENANT),
         ),
     ),
     (

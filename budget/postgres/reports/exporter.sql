@@ -30,19 +30,11 @@ with clock as materialized (
     select g.kind, g.further, g.mode, b.tenant, b.scope_id, b.window_start, r.tokens, r.nano
     from clock c, grouped g cross join unnest(g.rolling) b cross join lateral ledger_falls_out(b, c.now) r
 ), special as materialized (
-    select s.tenant, s.scope_id, ledger_window_start(e.win, e.zone, c.now) as start
+    select s.tenant, s.scope_id, w.start
     from clock c, (select distinct b.tenant, b.scope_id from grouped g cross join unnest(g.recent) b) n
     join scopes s on s.tenant = n.tenant and s.scope_id = n.scope_id
-    left join lateral (
-        select p.task from policies p where p.tenant = s.tenant and p.scope_id = s.scope_id and p.task <> ''
-          and p.task = requesting_task(s.kind, s.id)
-        order by p.updated_at desc limit 1) request on true
-    cross join lateral ledger_policies(s.tenant, array[s.scope_id], coalesce(request.task, ''), $1) e
-    where strpos(s.id, '@') > 0
-       or exists (select from policies p where p.tenant = s.tenant and p.scope_id = s.scope_id
-                  and (p."window" is not null or p.timezone is not null))
-       or exists (select from templated_policies t where t.tenant = s.tenant and t.scope_id = s.scope_id
-                  and (t."window" is not null or t.timezone is not null))
+    cross join lateral ledger_current_window(s.tenant, s.scope_id, s.kind, s.id, $1, c.now) w
+    where strpos(s.id, '@') > 0 or exists (select from own_windows o where o.tenant = s.tenant and o.scope_id = s.scope_id)
 ), used as (
     select g.kind, g.further, l.mode, l.tokens as limit_tokens, l.nano as limit_nano,
            b.spent_tokens - coalesce(o.tokens, 0) + b.held_tokens as tokens, b.spent_nano - coalesce(o.nano, 0) + b.held_nano as nano,

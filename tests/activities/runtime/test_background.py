@@ -62,14 +62,14 @@ async def test_the_first_failure_ends_the_others_and_is_raised_as_it_is() -> Non
 
 
 async def test_the_first_of_several_waits_ends_the_others_but_not_what_they_wait_for() -> None:
-    done, never = asyncio.Event(), asyncio.Event()
+    done, never, before = asyncio.Event(), asyncio.Event(), asyncio.all_tasks()
     work = asyncio.create_task(never.wait())
     done.set()
     await first_of(done.wait(), asyncio.wait([work]))
     await asyncio.sleep(0)
     assert not work.done()
     work.cancel()
-    assert not [task for task in asyncio.all_tasks() if task not in (asyncio.current_task(), work)]
+    assert asyncio.all_tasks() - before <= {work}
 
 
 async def test_background_work_has_ended_when_its_block_has() -> None:

@@ -15,6 +15,12 @@ def dsn(emptied_dsn: str) -> str:
 
 
 @pytest.fixture
+def pool(emptied_pool: Pool) -> Pool:
+    """Connections to `dsn`."""
+    return emptied_pool
+
+
+@pytest.fixture
 async def books(pool: Pool) -> AsyncIterator[Books]:
     """A ledger in which only the budgets that a test sets are limited; the audit is clean when the test ends."""
     made = Books.on(pool)

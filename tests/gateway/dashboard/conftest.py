@@ -17,7 +17,6 @@ from typing import Any
 
 import httpx
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page
 
 from purser.activities.runtime.stores import Stores
@@ -47,7 +46,6 @@ TARGET = "http://127.0.0.1:9/hooks"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE) and "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
             item.add_marker(pytest.mark.stack)
 
 
@@ -154,7 +152,7 @@ class Tenant:
         return await eventually(look, within_s=60)
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest.fixture(scope="session")
 async def browser() -> AsyncIterator[Browser]:
     async with chromium() as browser:
         yield browser
@@ -196,7 +194,7 @@ async def running_stack(
     shutil.rmtree(home)
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest.fixture(scope="session")
 async def stack(
     forks: Forks, postgres_server: str, template: str, temporal_address: str, run_dir: Path
 ) -> AsyncIterator[Stack]:
@@ -207,7 +205,7 @@ async def stack(
         yield stack
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def tenant(stack: Stack, browser: Browser) -> AsyncIterator[Tenant]:
     """A tenant for one test. Any error in its pages fails the test."""
     made = Tenant(stack, f"tenant-{uuid.uuid4().hex[:8]}", browser, Watch())
@@ -216,7 +214,7 @@ async def tenant(stack: Stack, browser: Browser) -> AsyncIterator[Tenant]:
     assert made.watch.complaints == []
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def browser_page(tenant: Tenant) -> Page:
     """The first page, opened by the admin `ada`."""
     return await tenant.page()

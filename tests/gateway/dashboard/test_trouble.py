@@ -6,7 +6,7 @@ import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest_asyncio
+import pytest
 from playwright.async_api import Browser, Route, expect
 
 from purser.compose.migrate import migrate
@@ -21,7 +21,7 @@ from tests.support.servers.browser import Watch, in_both_themes, shot
 from tests.support.servers.forked import Forks
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def postgres(run_dir: Path) -> AsyncIterator[EmbeddedPostgres]:
     """A server that can be stopped without affecting other tests."""
     server = EmbeddedPostgres(run_dir / f"trouble-{uuid.uuid4().hex}")

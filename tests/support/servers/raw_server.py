@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 Answer = Callable[["RawServer", asyncio.StreamWriter], Awaitable[None]]
+_serving = set[asyncio.Future[object]]()
+"""What waits after its test, maybe for ever: the event loop itself does not keep it from being collected."""
 
 
 @dataclass
@@ -52,6 +54,9 @@ async def raw_server(answer: Answer, *, keeps: bool = False) -> AsyncIterator[Ra
     made = RawServer()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if task := asyncio.current_task():
+            _serving.add(task)
+            task.add_done_callback(_serving.discard)
         made.connections += 1
         made.open.append(writer)
         try:

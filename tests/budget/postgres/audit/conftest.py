@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncIterator
 
-import pytest_asyncio
+import pytest
 
 from purser.budget.postgres.connections.pools import create_pool
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
+@pytest.fixture(scope="module")
 async def kept(own_database: str) -> AsyncIterator[str]:
     """The schema with a copy of the sound ledger, once there is one: copying takes a tenth of the time of making."""
     yield "kept"

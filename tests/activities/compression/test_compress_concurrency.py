@@ -163,7 +163,8 @@ async def test_a_death_at_any_await_leaves_the_state_before_or_after(
     harness = CompressionHarness.on(pool, provider)
     harness.answer(SUMMARY)
     await harness.say(*talk(60), session_id="whole")
-    awaits = await _interrupted(harness, "whole", 0, kill=False)
+    async with await create_pool(dsn, size=3) as whole_pool:  # opens its connections, as those below do
+        awaits = await _interrupted(CompressionHarness.on(whole_pool, provider), "whole", 0, kill=False)
     assert awaits > 20
     [whole] = await harness.versions()
     seen: set[int] = set()

@@ -16,6 +16,11 @@ from tests.gateway.conftest import RunningGateway
 pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("own_gateway")]
 
 HOLD = {"key": "k1", "path": ["session:s1"], "tokens": 10}
+TASK = {
+    "session_id": "s1",
+    "input": "Hello.",
+    "agents": [{"id": "a", "model": "m", "instructions": "Answer."}],
+}
 
 
 class TestWithoutPostgres:
@@ -40,7 +45,7 @@ class TestWithoutPostgres:
             admin.post("/v1/holds", json=HOLD | {"key": "k2"}),
             admin.post("/v1/holds/1/settle", json={"attempt": 1, "usage": {"total": 1}}),
             admin.get("/v1/budgets/session:s1"),
-            admin.post("/v1/tasks", json={}),
+            admin.post("/v1/tasks", json=TASK),
         ):
             away = await request
             assert (away.status_code, away.headers["retry-after"]) == (503, "1")
@@ -80,13 +85,7 @@ class TestWithoutTemporal:
         task_id = f"t-{task_queue[5:]}"
         await asyncio.to_thread(temporal.stop)
         assert (await admin.post("/v1/holds", json=HOLD)).json()["verdict"] == "allow"
-        task = {
-            "session_id": "s1",
-            "task_id": task_id,
-            "input": "Hello.",
-            "agents": [{"id": "a", "model": "m", "instructions": "Answer."}],
-        }
-        assert (await admin.post("/v1/tasks", json=task)).status_code == 202
+        assert (await admin.post("/v1/tasks", json=TASK | {"task_id": task_id})).status_code == 202
         answer = await admin.post(f"/v1/tasks/{task_id}/pause", timeout=30)
         assert (answer.status_code, answer.json()["type"]) == (503, "urn:purser:temporal-unavailable")
         ready = await admin.get("/readyz")

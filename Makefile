@@ -14,8 +14,8 @@ NEW_BASE = $(PYTHON) -m venv .venv && $(PIP) --require-hashes -r requirements/uv
 endif
 INSTALL_INTO = $(UV) pip install -q --python $(1)/bin/python $(2)
 INSTALL = $(call INSTALL_INTO,.venv,$(1)) || $(PIP) $(1)
-# Tests wait for servers a part of their time, so three processes keep two cores busy; each more has its imports to pay.
-PYTEST := $(BIN)/pytest -q -n 3 --dist worksteal --durations=10
+# Tests wait for servers about a third of their time, so twice as many processes as cores keep two cores busy.
+PYTEST := $(BIN)/pytest -q -n 4 --dist worksteal --durations=10
 COMPILE := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-header \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
 

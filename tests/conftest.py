@@ -68,7 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    # What tests have left is looked at once more; then pytest looks five times, which would take seconds each process.
+    # One collection finds what tests have left. pytest runs five more, which would take half a second each.
     gc.collect()
     gc.freeze()
     if (base := session.config.stash.get(_BASE, None)) and exitstatus == pytest.ExitCode.OK:

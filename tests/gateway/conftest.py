@@ -133,12 +133,12 @@ async def running_gateway(settings: Settings) -> AsyncIterator[RunningGateway]:
 async def reaching(settings: Settings) -> AsyncIterator[RunningGateway]:
     """What reaches a gateway with these settings from this event loop."""
     assert settings.dsn is not None
-    async with await create_pool(settings.dsn, size=3) as pool, connected(settings, pool) as running:
+    async with await create_pool(settings.dsn, size=3) as pool, reaching_with(settings, pool) as running:
         yield running
 
 
 @asynccontextmanager
-async def connected(settings: Settings, pool: Pool) -> AsyncIterator[RunningGateway]:
+async def reaching_with(settings: Settings, pool: Pool) -> AsyncIterator[RunningGateway]:
     """What reaches a gateway with these settings, and its database by this pool."""
     async with AsyncExitStack() as clients:
         url = f"http://127.0.0.1:{settings.gateway_port}"
@@ -185,7 +185,7 @@ async def emptied_settings(common_settings: Settings, cleaners: Cleaners) -> Asy
 async def common_gateway(emptied_settings: Settings, warm_pools: WarmPools) -> AsyncIterator[RunningGateway]:
     """The gateway of all tests, without a row in its database."""
     assert emptied_settings.dsn is not None
-    async with connected(emptied_settings, await warm_pools.of(emptied_settings.dsn)) as running:
+    async with reaching_with(emptied_settings, await warm_pools.of(emptied_settings.dsn)) as running:
         yield running
 
 

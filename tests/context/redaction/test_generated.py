@@ -139,7 +139,7 @@ def test_a_card_with_a_wrong_digit_is_left_alone(card: str, sentence: str, chang
 def test_a_bank_account_with_a_wrong_digit_is_left_alone(iban: str, sentence: str, change: int) -> None:
     place = 3
     wrong = iban[:place] + str((int(iban[place]) + change) % 10) + iban[place + 1 :]
-    assume(not luhn.is_valid(re.sub(r"\D", "", wrong)))  # the digits of one in ten are those of a card
+    assume(not luhn.is_valid(re.sub(r"\D", "", wrong)))  # one in ten has the digits of a card
     text = sentence.format(wrong)
     assert redacted(text)[0] == text
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 Answer = Callable[["RawServer", asyncio.StreamWriter], Awaitable[None]]
 _serving = set[asyncio.Future[object]]()
-"""What waits after its test, maybe for ever: the event loop itself does not keep it from being collected."""
+"""Handlers, which may outlive their test: the event loop alone does not keep them from being collected."""
 
 
 @dataclass

@@ -11,10 +11,13 @@ from purser.budget.approvals import ApprovalState, Choice
 from purser.budget.errors import LedgerUnavailable
 from purser.budget.gate import Amount
 from purser.budget.policies.fields import Mode
+from purser.budget.policies.policy import Policy, PolicyPatch
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.events.outbox import put
+from purser.budget.postgres.ledger.policy_sets import PolicySets
 from purser.budget.postgres.reports.exporter import WAITED_S, Budgets, Exporter, Figures
 from purser.budget.scopes import Kind, Scope
+from tests.support.actors import TESTER
 from tests.support.approvals import NOW, open_desk
 from tests.support.ledger import TENANT, Books
 from tests.support.rows_read import rows_read
@@ -164,6 +167,25 @@ async def test_a_scope_counts_in_the_window_of_its_time_zone(books: Books) -> No
     await books.spend("k1", 100)
     assert await bands(books, evening + timedelta(hours=1)) == {"from_100": 1}, "it is the same day in Berlin"
     assert await bands(books, evening + DAY) == {}
+
+
+async def test_a_time_zone_alone_moves_the_default_window(pool: Pool) -> None:
+    evening = datetime(2026, 11, 16, 23, 30, tzinfo=UTC)
+    books = Books.on(pool, defaults=dict.fromkeys(Kind, Policy(window="day")))
+    await books.budget("session:s1", mode="hard", limit_tokens=100, timezone="Europe/Berlin")
+    books.at(evening)
+    await books.spend("k1", 100)
+    assert await bands(books, evening + timedelta(hours=1)) == {"from_100": 1}
+    assert await bands(books, evening + DAY) == {}
+
+
+async def test_a_scope_counts_in_the_window_of_its_template(books: Books) -> None:
+    await PolicySets(books.pool, books.policies).apply(TENANT, {"session:*": PolicyPatch(window="day")}, by=TESTER)
+    await books.budget("session:s1", mode="hard", limit_tokens=100)
+    books.at(NOW)
+    await books.spend("k1", 100)
+    assert await bands(books, NOW) == {"from_100": 1}
+    assert await bands(books, NOW + DAY) == {}
 
 
 async def test_a_window_that_a_task_asked_for_is_that_of_its_scopes(books: Books) -> None:

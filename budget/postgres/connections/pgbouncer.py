@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-import asyncpg
+from purser.budget.postgres.connections.array_types import ArrayTypesConnection
 
 MARK = "pgbouncer"
 IDLE = "idle_in_transaction_session_timeout"
@@ -45,7 +45,7 @@ def arguments(dsn: str, settings: dict[str, str]) -> dict[str, Any]:
     }
 
 
-class PooledConnection(asyncpg.Connection):
+class PooledConnection(ArrayTypesConnection):
     """A connection that applies its settings per transaction.
 
     If one of them matters to a single statement, every statement runs in a transaction.

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import asyncpg
+from purser.budget.postgres.connections.array_types import ArrayTypesConnection
 
 
-class ResetAfterFailureConnection(asyncpg.Connection):
+class ResetAfterFailureConnection(ArrayTypesConnection):
     """A connection that is reset only after a failure. Open transactions are always rolled back."""
 
     __slots__ = ("_failed",)

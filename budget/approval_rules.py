@@ -1,5 +1,6 @@
 """Approval rules: the state of a request after a decision, or after a deadline without one."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,6 +11,7 @@ from purser.budget.approvals import (
     Choice,
     DecisionRequest,
     Identity,
+    PastDecision,
 )
 from purser.budget.errors import DecisionRefused, InvalidRequest
 from purser.budget.gate import NOTHING, Amount
@@ -62,8 +64,7 @@ def judge(
         )
     if not agreed:
         return Outcome(ApprovalState.PENDING, amount, until=decision.until, decisions_needed=1)
-    amounts = [past.amount for past in agreed] + [amount]
-    common = Amount(min(a.tokens for a in amounts), min(a.nano_usd for a in amounts))
+    common = in_common(amount, agreed)
     if common == NOTHING:
         raise InvalidRequest(
             f"the approvals have no amount in common: {agreed[0].approver!r} agreed to "
@@ -72,6 +73,12 @@ def judge(
     ends = [past.until for past in agreed] + [decision.until]
     until = min((end for end in ends if end is not None), default=None)
     return Outcome(ApprovalState.APPROVED, amount, common, until)
+
+
+def in_common(amount: Amount, agreed: Iterable[PastDecision]) -> Amount:
+    """The part of an amount, in each unit, to which all these decisions agreed too."""
+    amounts = [amount, *(past.amount for past in agreed)]
+    return Amount(min(one.tokens for one in amounts), min(one.nano_usd for one in amounts))
 
 
 def expire(request: ApprovalRequest) -> Outcome:

@@ -4,10 +4,11 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from markupsafe import Markup
 
+from purser.budget.approval_rules import in_common
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice
 from purser.budget.gate import Amount
 from purser.budget.money import typed_dollars
@@ -100,20 +101,22 @@ def is_large(details: ApprovalDetails, given: Amount) -> bool:
     )
 
 
-def previewed(details: ApprovalDetails, fields: Mapping[str, str]) -> Effect | None:
+def previewed(details: ApprovalDetails, fields: Mapping[str, str], now: datetime) -> Effect | None:
     """The effect of the amount in the form; `None` while it is not an amount.
 
     Args:
         details: the request with its details.
         fields: fields of the form; empty before anything was typed.
+        now: the current time.
     """
-    if not fields:
-        return details.effect(details.suggested)
-    try:
-        draft = read(Act("preview", fields={**fields, "until": ""}), Choice.APPROVE, datetime.now(UTC))
-    except Refused:
-        return None
-    return details.effect(draft.amount)
+    amount = details.suggested
+    if fields:
+        try:
+            amount = read(Act("preview", fields={**fields, "until": ""}), Choice.APPROVE, now).amount
+        except Refused:
+            return None
+    request = details.request
+    return details.effect(in_common(amount, request.agreed(now)) if request.needs_two(amount) else amount)
 
 
 def form(

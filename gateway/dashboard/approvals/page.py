@@ -1,7 +1,7 @@
 """The page of approvals: the list of requests, and one request with the form of its decision."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from markupsafe import Markup
@@ -150,10 +150,9 @@ class ApprovalsPage:
             case "approve" | "deny":
                 await self._request_decision(Choice(act.name), act)
             case "preview" if act.data.get("id") == self.chosen:
-                self.typed = act.fields
-                await self._show_detail()
+                await self._preview(act)
             case "confirm" if self.armed is not None:
-                await self._decide(self.armed)
+                await self._confirm(self.armed, act)
             case "back":
                 await self._disarm()
             case "next":
@@ -205,7 +204,8 @@ class ApprovalsPage:
         details = self.details = await approval_details(use, caller, request)
         budget = details.budget
         rate = wording.known_rate((await use.burn.of(tenant, [budget])).get(request.scope))
-        effect = approval_form.previewed(details, self.typed)
+        now = datetime.now(UTC)
+        effect = approval_form.previewed(details, self.typed, now)
         known = [(waiter, details.purposes[waiter.key]) for waiter in request.waiters if waiter.key in details.purposes]
         self.detail.show(
             render(
@@ -219,7 +219,7 @@ class ApprovalsPage:
                 limit=wording.limit(request),
                 calls=len(request.waiters),
                 purposes=known[:SHOWN_PURPOSES],
-                form=approval_form.form(details, caller, self.armed, self.problem, effect, datetime.now(UTC)),
+                form=approval_form.form(details, caller, self.armed, self.problem, effect, now),
                 finish=wording.finish(details.finish),
                 related=details.related,
                 expiry=wording.expiry(request),
@@ -302,6 +302,27 @@ class ApprovalsPage:
             self.visit.screen.reveal("#confirm", focus=True)
         else:
             await self._decide(draft)
+
+    async def _preview(self, act: Act) -> None:
+        self.typed = act.fields
+        if self.armed is not None and self._current(self.armed, act) is None:
+            self.armed = None  # the question is about another amount
+        await self._show_detail()
+
+    async def _confirm(self, asked: Draft, act: Act) -> None:
+        """Records what the form says by now; an amount that was not asked about is a new request."""
+        if (draft := self._current(asked, act)) is None:
+            await self._request_decision(asked.choice, act)
+        else:
+            await self._decide(draft)
+
+    def _current(self, asked: Draft, act: Act) -> Draft | None:
+        """The decision asked about, with the note and the end that the form has by now; `None` if its amount differs."""
+        try:
+            draft = approval_form.read(act, asked.choice, datetime.now(UTC))
+        except Refused:
+            return None
+        return replace(draft, decision_id=asked.decision_id) if draft.amount == asked.amount else None
 
     async def _disarm(self) -> None:
         self.armed, self.problem = None, ""

@@ -121,7 +121,7 @@ async def test_large_grants_take_two_people(tenant: Tenant) -> None:
     bert = await tenant.page(role=Role.APPROVER, name="bert")
     await expect(anna.locator(".people")).to_contain_text("0 of 2 approvals")
     await anna.get_by_role("button", name="Approve", exact=True).click()
-    await expect(anna.locator(".people")).to_contain_text("anna has approved; another person is needed")
+    await expect(anna.locator(".people")).to_contain_text("anna has approved 876 tokens; another person is needed")
     await expect(anna.get_by_role("button", name="Approve", exact=True)).to_be_disabled()
     await expect(anna.locator(".reason")).to_contain_text("Your approval is recorded")
     await shot(anna, "approvals-one-of-two")
@@ -143,7 +143,7 @@ async def test_second_person_can_grant_what_the_first_one_agreed_to_although_som
     bob = await tenant.client(Role.APPROVER, "bob")
     assert (await bob.post(f"/v1/approvals/{approval_id}/decision", json=body)).json()["decisions_needed"] == 1
     page = await tenant.page(role=Role.APPROVER, name="anna")
-    await expect(page.locator(".people")).to_contain_text("bob has approved; another person is needed")
+    await expect(page.locator(".people")).to_contain_text("bob has approved $1.00; another person is needed")
     await page.get_by_role("button", name="Approve", exact=True).click()
     await expect(page.locator("form.decide .problem")).to_contain_text("The approvals have no amount in common")
     await page.get_by_label("Tokens to grant").fill("")
@@ -217,6 +217,61 @@ async def test_more_than_the_limit_asks_for_confirmation(tenant: Tenant) -> None
     await page.get_by_role("button", name="Yes, approve").click()
     await expect(page.locator(".outcome")).to_be_visible()
     assert await grants(tenant) == [50_000]
+
+
+async def test_another_amount_than_the_one_asked_about_takes_the_question_away(tenant: Tenant) -> None:
+    page = await asked(tenant)
+    await page.get_by_label("Tokens to grant").fill("50k")
+    await page.get_by_role("button", name="Approve", exact=True).click()
+    await expect(page.locator(".question")).to_contain_text("Grant 50,000 tokens?")
+    await page.get_by_label("Tokens to grant").fill("600")
+    await expect(page.locator(".question")).to_have_count(0)
+    await page.get_by_role("button", name="Approve", exact=True).click()
+    await expect(page.locator(".outcome")).to_contain_text("You approved 600 tokens")
+    assert await grants(tenant) == [600]
+
+
+async def test_an_amount_that_changes_as_the_question_is_answered_is_not_the_old_one(tenant: Tenant) -> None:
+    """The browser sends what is typed at the next pause only."""
+    page = await asked(tenant)
+    amount = page.get_by_label("Tokens to grant")
+    await amount.fill("50k")
+    await page.get_by_role("button", name="Approve", exact=True).click()
+    await expect(page.locator(".question")).to_contain_text("Grant 50,000 tokens?")
+    await amount.evaluate("input => (input.value = '600')")
+    await page.get_by_role("button", name="Yes, approve").click()
+    await expect(page.locator(".outcome")).to_contain_text("You approved 600 tokens")
+    assert await grants(tenant) == [600]
+
+
+@pytest.mark.parametrize(("key", "answer"), [("a", "Yes, approve"), ("d", "Yes, deny")])
+async def test_a_note_and_an_end_that_follow_the_question_are_recorded(tenant: Tenant, key: str, answer: str) -> None:
+    approval_id = await asks(tenant, tenant.named("s"))
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await page.keyboard.press(key)
+    await expect(page.locator("#confirm")).to_be_focused()
+    await page.get_by_label("Until").select_option("60")
+    await page.get_by_label("Note, for the record").fill("see incident 7")
+    await page.get_by_role("button", name=answer).click()
+    await expect(page.locator(".outcome")).to_be_visible()
+    [decision] = (await Approvals(tenant.pool, LedgerSettings()).get(tenant.name, approval_id)).decisions
+    assert decision.note == "see incident 7"
+    assert (decision.until is not None) == (key == "a")
+
+
+async def test_the_effect_for_a_second_person_is_that_of_the_smaller_amount(tenant: Tenant) -> None:
+    approval_id = await asks(tenant, tenant.named("s"), approval={"two_people_above_tokens": 100})
+    body = {"decision_id": "d1", "decision": "approve", "grant_tokens": 600}
+    bob = await tenant.client(Role.APPROVER, "bob")
+    await bob.post(f"/v1/approvals/{approval_id}/decision", json=body)
+    page = await tenant.page(role=Role.APPROVER, name="anna")
+    await expect(page.locator(".people")).to_contain_text("the smaller amount is granted")
+    await expect(page.get_by_label("Tokens to grant")).to_have_value("876")
+    effect = await page.locator(".effect").inner_text()
+    await page.get_by_label("Tokens to grant").fill("550")
+    await expect(page.locator(".effect")).not_to_have_text(effect)
+    await page.get_by_label("Tokens to grant").fill("600")
+    await expect(page.locator(".effect")).to_have_text(effect)
 
 
 async def test_grant_can_end_at_a_time(tenant: Tenant) -> None:

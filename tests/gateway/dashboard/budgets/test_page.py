@@ -102,6 +102,7 @@ async def test_limit_is_changed_after_confirmation_of_before_and_after(tenant: T
     await expect(question).to_contain_text("Token limit: 10,000 tokens → 8,000 tokens")
     await expect(question).to_contain_text("Mode: hard → approval")
     await expect(question).to_contain_text("More than that is spent and held already")
+    await expect(page.get_by_label("Token limit", exact=True)).to_be_disabled()  # it would not be what is changed
     assert (await tenant.policies.budget(tenant.name, Scope.parse("session:s1"))).policy.limit_tokens == 10_000
     await shot(page, "budgets-change")
     await check_accessibility(page)
@@ -139,7 +140,9 @@ async def test_concurrent_change_by_someone_else_is_not_overwritten(tenant: Tena
     await expect(page.locator(".question")).to_be_visible()
     await tenant.budget("session:s1", limit_tokens=20_000)
     await page.get_by_role("button", name="Yes, change it").click()
-    await expect(page.locator(".problem")).to_contain_text("Someone else has changed this budget in the meantime")
+    await expect(page.locator("form.decide .problem")).to_contain_text(
+        "Someone else has changed this budget in the meantime"
+    )
     assert (await tenant.policies.budget(tenant.name, Scope.parse("session:s1"))).policy.limit_tokens == 20_000
 
 

@@ -232,6 +232,11 @@ async def _gateway(url: str) -> str:
         raise Unreachable(
             f"no answer at {url!r}: {type(error).__name__}", remedy="Start it, or correct PURSER_URL."
         ) from error
+    if answer.is_redirect:
+        raise Unreachable(
+            f"{url!r} redirects to {answer.headers.get('location', '')!r}",
+            remedy="Correct PURSER_URL: it is no gateway.",
+        )
     if answer.is_error:
         raise Unreachable(f"{url!r} is not ready: {answer.text[:200]}", remedy="Look at the parts above.")
     return f"ready at {url}"

@@ -18,11 +18,9 @@ RESTART_S, LOOK_AGAIN_S = 60.0, 0.1
 """How long the start of an `up` may take, and the pause between two looks whether it is up."""
 
 
-_REFUSED_KEY = {
-    "detail": "the gateway needs a live key, and none came with the request",
-    "remedy": "Check PURSER_API_KEY: an admin sees with `purser keys list` which keys are live.",
-}
-"""What a person at the command line reads, who sends no headers."""
+_NO_KEY = "the gateway needs a key, and none came with the request"
+_NOT_LIVE = "the key that came with the request is not live: it is mistyped, revoked, or of another gateway"
+_CHECK_KEY = "Check PURSER_API_KEY: an admin sees with `purser keys list` which keys are live."
 
 
 class _Key(httpx.Auth):
@@ -105,9 +103,7 @@ class Gateway:
         timeout = httpx.Timeout(TIMEOUT_S, read=patience_s)
         try:
             with self._client.stream("GET", path, params=query, timeout=timeout) as response:
-                if response.is_error:
-                    response.read()
-                    raise RequestFailed(_problem(response))
+                self._check(response)
                 yield response.iter_lines()
         except httpx.ReadTimeout:
             raise
@@ -130,9 +126,19 @@ class Gateway:
             response = self._client.send(request)
         except httpx.HTTPError as error:
             raise self._unreachable(error) from error
-        if response.is_error:
-            raise RequestFailed(_problem(response))
+        self._check(response)
         return response.json() if response.content else None
+
+    def _check(self, response: httpx.Response) -> None:
+        if response.is_redirect:
+            address, target = str(self._client.base_url), response.headers.get("location", "")
+            raise Unreachable(
+                f"{address!r} is not the address of a gateway: it redirects to {target!r}",
+                remedy="Correct PURSER_URL: the scheme, host and port of the gateway, without a path.",
+            )
+        if response.is_error:
+            response.read()
+            raise RequestFailed(_problem(response))
 
     def _unreachable(self, error: httpx.HTTPError) -> Unreachable:
         return Unreachable(
@@ -188,6 +194,9 @@ def _problem(response: httpx.Response) -> dict[str, Any]:
     except ValueError:
         problem = None
     if isinstance(problem, dict) and "title" in problem:
-        return problem | (_REFUSED_KEY if response.status_code == httpx.codes.UNAUTHORIZED else {})
+        if response.status_code == httpx.codes.UNAUTHORIZED:  # a person at the command line sends no headers
+            detail = _NOT_LIVE if "authorization" in response.request.headers else _NO_KEY
+            return problem | {"detail": detail, "remedy": _CHECK_KEY}
+        return problem
     detail = f"{response.request.method} {response.request.url.path} was answered with {response.status_code}"
     return {"type": "about:blank", "title": response.reason_phrase, "status": response.status_code, "detail": detail}

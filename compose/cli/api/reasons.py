@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _FAILED = {
-    "authentication": "The provider did not accept the key. Set PURSER_PROVIDER_KEYS, or the provider's own variable "
-    "such as OPENAI_API_KEY, where the worker runs, and start the worker again.",
+    "authentication": "No key is configured for the provider, or it did not accept the key. Set PURSER_PROVIDER_KEYS, "
+    "or the provider's own variable such as OPENAI_API_KEY, where the worker runs, and start the worker again.",
     "permission": "The key may not use this model. Check its rights at the provider.",
     "payment": "The provider requires payment. Check the account at the provider.",
     "model_not_found": "The provider has no such model. Correct `model` in the task file.",
-    "provider_not_allowed": "No key is configured for this provider. Set PURSER_PROVIDER_KEYS, or the provider's own "
-    "variable such as OPENAI_API_KEY, where the worker runs, or name the provider in PURSER_ALLOWED_PROVIDERS.",
+    "provider_not_allowed": "The worker calls no provider of this name at its own address. Correct `model` in the task "
+    "file, check PURSER_ALLOWED_PROVIDERS, or name the address of an OpenAI-compatible server as `api_base`.",
     "address_not_allowed": "The model's address is not allowed. Add it to PURSER_ALLOWED_API_BASES.",
     "redirected": "The provider redirected the request elsewhere. Name its final address as `api_base`.",
     "request_not_built": "No request can be made for this model. Check `model` and `api_base` in the task file.",

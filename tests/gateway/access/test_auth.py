@@ -84,6 +84,14 @@ async def test_another_scheme_than_bearer_is_no_key(gateway: RunningGateway) -> 
     assert (await client.get("/v1/budgets", headers={"authorization": f"bearer {secret}"})).status_code == 200
 
 
+async def test_a_key_that_is_not_live_is_told_apart_from_none(gateway: RunningGateway) -> None:
+    client = await gateway.client(Role.ADMIN)
+    wrong = await client.get("/v1/budgets", headers={"authorization": "Bearer purser_mistyped"})
+    assert wrong.json()["detail"].startswith("the key that came with the request is not live")
+    none = await client.get("/v1/budgets", headers={"authorization": ""})
+    assert none.json()["detail"].startswith("no live key came with the request")
+
+
 @pytest.mark.parametrize("role", Role)
 async def test_each_role_reaches_exactly_what_it_carries(gateway: RunningGateway, role: Role) -> None:
     client = await gateway.client(role)

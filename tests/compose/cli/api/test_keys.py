@@ -22,8 +22,19 @@ def test_a_key_works_until_it_is_revoked(system: System, name: str, tmp_path: Pa
     assert purser.json("keys", "revoke", made["key_id"])["revoked_at"]
     refused = viewer.json("budget", "show", "session:s1", code=1)
     assert refused["status"] == 401
+    assert "the key that came with the request is not live" in refused["detail"]
     assert "PURSER_API_KEY" in refused["remedy"]
     assert "Authorization" not in str(refused)
+
+
+def test_an_address_that_redirects_is_no_gateway(system: System, tmp_path: Path) -> None:
+    """As a page of the dashboard does, or a proxy that leads from http to https."""
+    elsewhere = Commands.at(tmp_path, url=f"{system.ready['gateway']}/overview", api_key="k")
+    refused = elsewhere.json("budget", "show", "session:s1", code=1)
+    assert "is not the address of a gateway" in refused["detail"]
+    assert "PURSER_URL" in refused["remedy"]
+    findings = {one["name"]: one for one in elsewhere.json("doctor", code=1)["findings"]}
+    assert findings["gateway"]["state"] == "failed"
 
 
 def test_the_first_key_of_a_tenant_is_made_in_the_database(system: System, name: str, tmp_path: Path) -> None:

@@ -27,11 +27,17 @@ def task(**agent: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("reason", ["authentication", "provider_not_allowed"])
-def test_a_missing_key_is_named_with_the_setting(reason: str) -> None:
+@pytest.mark.parametrize(
+    ("reason", "settings"),
+    [
+        ("authentication", ["PURSER_PROVIDER_KEYS"]),
+        ("provider_not_allowed", ["PURSER_ALLOWED_PROVIDERS", "`api_base`"]),
+    ],
+)
+def test_what_keeps_a_worker_from_asking_is_named_with_the_setting(reason: str, settings: list[str]) -> None:
     [line] = why(task(status="failed", reason=reason))
     assert line.startswith(f"a failed: {reason}. ")
-    assert "PURSER_PROVIDER_KEYS" in line
+    assert all(one in line for one in settings)
 
 
 def test_a_refusal_shows_the_figures_and_the_remedy_of_the_api() -> None:

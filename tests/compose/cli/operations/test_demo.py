@@ -14,5 +14,5 @@ def test_without_a_key_it_says_which_variable_to_set(tmp_path: Path) -> None:
     done = keyless.run("demo", "--model", "openai/gpt-4o-mini")
     assert done.returncode == 1
     shown = " ".join(done.stderr.split())
-    assert "lead failed: authentication. The provider did not accept the key." in shown
+    assert "lead failed: authentication. No key is configured for the provider" in shown
     assert "such as OPENAI_API_KEY" in shown

@@ -317,7 +317,7 @@ class ApprovalsPage:
             await self._decide(draft)
 
     def _current(self, asked: Draft, act: Act) -> Draft | None:
-        """The decision asked about, with the note and the end that the form has by now; `None` if its amount differs."""
+        """The decision asked about, with the note and the end of the form; `None` if its amount is another by now."""
         try:
             draft = approval_form.read(act, asked.choice, datetime.now(UTC))
         except Refused:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import asyncpg
@@ -40,6 +40,9 @@ IDLE_S = 15
 """Seconds after which Postgres ends a transaction that waits for its client: a host that vanishes leaves its locks."""
 ACQUIRE_S = 10.0
 """Seconds to wait for a connection of the pool."""
+RELEASE_S = 1.0
+"""Seconds to wait until a statement that was given up is cancelled. A Postgres that hangs cancels none: the connection is
+closed instead."""
 
 
 def _as_json(value: object) -> str:
@@ -121,7 +124,8 @@ async def connected(pool: Pool, connection: Connection | None) -> AsyncIterator[
             await pool.expire_connections()  # the others lead to the same server
             raise
         finally:
-            await pool.release(own)
+            with suppress(TimeoutError):
+                await pool.release(own, timeout=RELEASE_S)
 
 
 async def retrying(step: Callable[[], Awaitable[T]]) -> T:

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 from pathlib import Path
 
 import asyncpg
@@ -50,6 +52,27 @@ async def test_a_lock_that_is_not_given_in_time_is_an_unavailable_ledger(books: 
             with pytest.raises(LedgerUnavailable, match="LockNotAvailable"):
                 await Books.on(hasty).ask("next", 1)
         assert (await Books.on(hasty).ask("next", 1)).hold_id
+
+
+async def test_a_caller_that_gives_up_on_a_server_that_hangs_does_not_wait_for_it(emptied_dsn: str) -> None:
+    """A statement that is given up is cancelled by its server, which may be the one that does not answer."""
+    async with await create_pool(emptied_dsn, size=1, timeout_s=600) as hung:
+        server = await hung.fetchval("select pg_backend_pid()")
+        os.kill(server, signal.SIGSTOP)
+        try:
+            asked = asyncio.ensure_future(_one(hung))
+            await asyncio.sleep(0.1)
+            asked.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(asked, timeout=60)
+        finally:
+            os.kill(server, signal.SIGCONT)
+        assert await _one(hung) == 1, "on another connection"
+
+
+async def _one(pool: Pool) -> int:
+    async with connected(pool, None) as connection:
+        return int(await connection.fetchval("select 1"))
 
 
 @pytest.mark.parametrize("mark", ["", "&pgbouncer=true"])

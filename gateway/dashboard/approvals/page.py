@@ -67,7 +67,7 @@ async def approvals(
     one = ApprovalsPage(visit, chosen=id, decided=state == "decided")
     one.part = live.start(("approval", "budget"), one.refresh)
     await one.part.first()
-    return render("approvals/page.html", queue=one.queue, detail=one.detail)
+    return render("approvals/page.html", queue=one.queue, detail=one.detail, reveals=NARROW if id else 0)
 
 
 @dataclass

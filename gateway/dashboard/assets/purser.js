@@ -232,12 +232,15 @@ document.addEventListener("keydown", (event) => {
   }
   const links = [...document.querySelectorAll("[data-found] a")];
   const at = links.indexOf(target);
-  if (!/^Arrow(Up|Down)$/.test(key) || !links.length || (at < 0 && target.name !== "q")) return;
+  const leads = at >= 0 || target.name === "q" || target === document.body; // as after Enter, on the page of results
+  if (!/^Arrow(Up|Down)$/.test(key) || !links.length || !leads) return;
   event.preventDefault();
   (links[key === "ArrowDown" ? at + 1 : at - 1] ?? (at > 0 ? links[at] : finder)).focus();
 });
 
 document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+// What a link led to, where it is below the list.
+for (const found of document.querySelectorAll("[data-reveals]")) if (innerWidth < found.dataset.reveals) found.scrollIntoView();
 for (const { dataset } of document.querySelectorAll("[data-chart]")) draw(JSON.parse(dataset.chart));
 place();
 tick();

@@ -345,6 +345,13 @@ async def test_link_opens_its_request(tenant: Tenant) -> None:
     assert await state(tenant, wanted) == "pending"
 
 
+async def test_a_link_brings_its_request_into_view_on_a_phone(tenant: Tenant) -> None:
+    wanted = [await asks(tenant, tenant.named("s")) for _ in range(3)][0]
+    page = await tenant.page(f"/approvals?id={wanted}", role=Role.APPROVER, name="anna", size=NARROW)
+    await eventually(lambda: page.evaluate("scrollY > 0"))
+    await expect(page.locator("#detail")).to_be_in_viewport()
+
+
 async def test_requests_of_another_tenant_are_not_shown(tenant: Tenant) -> None:
     approval_id = await asks(tenant, tenant.named("s"))
     stranger = Tenant(tenant.stack, f"{tenant.name}-other", tenant.browser, tenant.watch)

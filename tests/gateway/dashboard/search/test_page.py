@@ -67,7 +67,6 @@ async def test_the_keyboard_leads_to_the_search_and_through_its_results(tenant: 
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("heading", name="Budgets", exact=True)).to_be_visible()
     await in_both_themes(page, "search")
-    await page.keyboard.press("Control+k")
     await page.keyboard.press("ArrowDown")
     await page.keyboard.press("ArrowDown")
     await expect(page.locator("[data-found] a").nth(1)).to_be_focused()

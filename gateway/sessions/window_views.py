@@ -9,6 +9,9 @@ from purser.context.tokens import count_text
 from purser.context.windows.explain import Places
 from purser.wire.windows import DroppedView, OmittedView, WindowView
 
+MOST_LISTED = 10_000
+"""Messages that were not read and are listed one by one; more of them are a megabyte of answer."""
+
 
 async def text_window(
     windows: SessionWindows, tenant: str, session_id: str, request: WindowRequest, thread: str
@@ -45,13 +48,26 @@ def window_view(shown: SessionWindow) -> WindowView:
         indexes=list(window.indexes),
         tokens=window.tokens,
         omitted=[OmittedView(indexes=(first, last), reason=reason) for first, last, reason in window.omitted],
-        dropped=[DroppedView(index=place, seq=shown.seqs[place], reason=reason) for place, reason in window.dropped],
+        dropped=_dropped(shown),
         summarised=[list(span) for span in window.summarised],
         summary_version=window.version,
         strategy=window.strategy,
         reason=window.reason,
         stats=asdict(window.stats),
     )
+
+
+def _dropped(shown: SessionWindow) -> list[DroppedView]:
+    """The dropped messages in sequence, with those that were not read unless these are too many to list."""
+    read = [DroppedView(index=place, seq=shown.seqs[place], reason=reason) for place, reason in shown.window.dropped]
+    if sum(last - first + 1 for first, last, _ in shown.window.omitted) > MOST_LISTED:
+        return read
+    unread = [
+        DroppedView(index=place, seq=None, reason=reason)
+        for first, last, reason in shown.window.omitted
+        for place in range(first, last + 1)
+    ]
+    return sorted([*read, *unread], key=lambda one: one.index)
 
 
 def places_of(shown: SessionWindow, seq: int) -> Places:

@@ -16,12 +16,13 @@ class DroppedView(View):
 
     index: int
     """Index in the conversation, from 0."""
-    seq: int
+    seq: int | None
+    """Sequence number; `null` for an older message of a long conversation, which was not read."""
     reason: str
 
 
 class OmittedView(View):
-    """Older messages that were not read to build a window; required ones among them are in the window."""
+    """A range of older messages that were not read to build a window."""
 
     indexes: tuple[int, int]
     """First and last index in the conversation."""
@@ -39,8 +40,9 @@ class WindowView(View):
     """Index of each message in the conversation, from 0; `null` for an added one."""
     tokens: int
     dropped: list[DroppedView]
+    """Every message that is neither shown nor covered, without those of `omitted` if these are more than 10,000."""
     omitted: list[OmittedView]
-    """Ranges of older messages of a long conversation, which are dropped too."""
+    """Ranges of dropped messages of a long conversation that were not read."""
     summarised: list[list[int]]
     """Ranges of indexes that a summary covers, first and last."""
     summary_version: int

@@ -14,18 +14,21 @@ from purser.context.facts import extract_facts
 from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.tokens import count_request, count_text
 from purser.gateway.access.roles import Role
+from purser.gateway.sessions import window_views
 from tests.gateway.conftest import RunningGateway
 from tests.gateway.sessions.conftest import TALK
 from tests.support.context.session_requests import S1, append, problem
 from tests.support.threads import in_task
 
 WHOLE = count_request(TALK, [], "gpt-4o").tokens
+PATTERNS = {"TICKET": r"TCK-\d+"}
 
 
 @pytest.fixture
 def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
     """Those of the gateway under test; with memory across sessions where a test asks for it."""
-    return settings.model_copy(update={"memory_across_sessions": "across_sessions" in request.fixturenames})
+    given = {"memory_across_sessions": "across_sessions" in request.fixturenames, "redaction_patterns": PATTERNS}
+    return settings.model_copy(update=given)
 
 
 @pytest.fixture
@@ -47,8 +50,9 @@ async def window(client: httpx.AsyncClient, **query: Any) -> dict[str, Any]:
     found: dict[str, Any] = answer.json()
     stored = (await client.get(f"{S1}/messages", params={"limit": 1_000, "thread": ""})).json()["messages"]
     verbatim = [index for index in found["indexes"] if index is not None]
-    omitted = [index for one in found["omitted"] for index in range(one["indexes"][0], one["indexes"][1] + 1)]
-    dropped = [one["index"] for one in found["dropped"]] + omitted
+    dropped = [one["index"] for one in found["dropped"]]
+    for one in found["omitted"]:
+        assert set(range(one["indexes"][0], one["indexes"][1] + 1)) <= set(dropped)
     covered = [index for first, last in found["summarised"] for index in range(first, last + 1)]
     assert sorted(verbatim + dropped + covered) == list(range(len(stored)))
     for message, index, seq in zip(found["messages"], found["indexes"], found["seqs"], strict=True):
@@ -106,6 +110,23 @@ async def test_every_strategy_fits_the_budget_and_accounts_for_every_message(
     assert found["tokens"] <= WHOLE // 2
     assert found["tokens"] == count_request(found["messages"], [], "gpt-4o").tokens
     assert 9 in found["indexes"], "a pin is in every window"
+
+
+async def test_messages_of_a_long_conversation_that_are_not_read_are_listed_unless_they_are_too_many(
+    session: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        await append(session, *TALK)
+    query = {"budget": 1_000, "strategy": "sliding_window"}
+    found = await window(session, **query)
+    [unread] = found["omitted"]
+    assert [one["index"] for one in found["dropped"] if one["seq"] is None] == list(
+        range(unread["indexes"][0], unread["indexes"][1] + 1)
+    )
+    monkeypatch.setattr(window_views, "MOST_LISTED", 10)
+    few = (await session.get(f"{S1}/window", params={"model": "gpt-4o", **query})).json()
+    assert few["omitted"] == found["omitted"]
+    assert few["dropped"] == [one for one in found["dropped"] if one["seq"] is not None]
 
 
 async def test_the_stored_summary_replaces_what_it_covers(gateway: RunningGateway, session: httpx.AsyncClient) -> None:
@@ -199,6 +220,18 @@ async def test_facts_are_listed_with_the_sheet_of_windows(gateway: RunningGatewa
     explained = (await session.get(f"{S1}/messages/1/explain")).json()
     assert explained["states"] == ["verbatim", "fact"]
     assert {fact["seq"] for fact in explained["facts"]} == {1}
+
+
+@pytest.mark.parametrize("read", ["facts", "messages/1/explain"])
+async def test_facts_are_derived_without_what_the_configured_patterns_find(
+    gateway: RunningGateway, agent: httpx.AsyncClient, read: str
+) -> None:
+    await append(agent, {"role": "user", "content": "Never close ticket TCK-4711 before you write to ana@example.com."})
+    answer = (await agent.get(f"{S1}/{read}")).text
+    stored = str(await gateway.pool.fetch("select * from facts"))
+    for text in (answer, stored):
+        assert "[TICKET_1]" in text
+        assert "TCK-4711" not in text
 
 
 async def test_explain_says_where_a_message_is_and_why(gateway: RunningGateway, session: httpx.AsyncClient) -> None:

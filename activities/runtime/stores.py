@@ -61,14 +61,14 @@ class Stores:
     """All stores over the pool of one ledger."""
 
     ledger: Ledger
+    redaction: Sequence[Detector]
+    """Additional detectors of values to redact, besides personal data and secrets of a known form."""
     trust_temporal_identity: bool = False
     """Whether unsigned decisions are accepted, whose approvers are only asserted."""
     pin_budget: int = PIN_BUDGET
     """Most tokens of all live pins of one session."""
     embedder: Embedder | None = None
     """Makes the vectors for the search of memory; `None`: memory is searched by words alone."""
-    redaction: Sequence[Detector] = ()
-    """Additional detectors of values to redact, besides personal data and secrets of a known form."""
     on_search: Callable[[Outcome], None] = ignore_outcome
     """Called with the outcome of each search of memory."""
 

@@ -41,6 +41,7 @@ from purser.compose.settings.required import required
 from purser.compose.telemetry.metrics import serve_metrics
 from purser.compose.telemetry.temporal_metrics import TemporalMetrics
 from purser.compose.temporal import connect
+from purser.context.redaction import custom_detectors
 from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import Seal
 from purser.gateway.app import create_app, with_direct_routes
@@ -180,6 +181,7 @@ def build_services(
     provider = model_provider(settings, metrics.calls, pacer_of(settings, ledger.pool, prices))
     return Services(
         ledger=ledger,
+        redaction=custom_detectors(settings.redaction_patterns),
         trust_temporal_identity=settings.trust_temporal_identity,
         pin_budget=settings.pin_token_budget,
         embedder=embedder(settings, ledger, provider, prices, metrics.calls),

@@ -140,7 +140,7 @@ def path(task: str = "t1") -> Path:
 @asynccontextmanager
 async def open_desk(pool: Pool) -> AsyncIterator[Desk]:
     """A desk at `NOW`; the audit is clean when it closes."""
-    stores = Stores(ledger=Ledger(pool, LedgerSettings()))
+    stores = Stores(ledger=Ledger(pool, LedgerSettings()), redaction=())
     desk = Desk(pool, stores.ledger, stores.policies, stores.approvals, stores.reminders)
     desk.at(NOW)
     await desk.policy(limit_tokens=1_000, mode="approval")

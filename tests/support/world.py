@@ -197,8 +197,8 @@ async def world(dsn: str, client: Client, task_queue: str, *, background: bool =
         dispatcher = Dispatcher(Outbox(pool), client, task_queue)
         model_provider = ModelProvider({}, Timeouts(silence_s=2))
         dependencies = Dependencies(
-            stores=Stores(ledger=Ledger(pool, ledger_settings)),
-            quick=Stores(ledger=Ledger(quick_pool, ledger_settings)),
+            stores=Stores(ledger=Ledger(pool, ledger_settings), redaction=()),
+            quick=Stores(ledger=Ledger(quick_pool, ledger_settings), redaction=()),
             settings=settings,
             prices=PriceBook.load(),
             provider=model_provider,

@@ -148,8 +148,8 @@ async def test_a_call_longer_than_its_lease_keeps_its_hold(idle: World) -> None:
     short = replace(idle.ledger.settings, lease_s=2, grace_s=0)
     idle.dependencies = replace(
         idle.with_settings(lease_ms=2_000),
-        stores=Stores(ledger=Ledger(idle.pool, short)),
-        quick=Stores(ledger=Ledger(idle.dependencies.quick.pool, short)),
+        stores=Stores(ledger=Ledger(idle.pool, short), redaction=()),
+        quick=Stores(ledger=Ledger(idle.dependencies.quick.pool, short), redaction=()),
         provider=ModelProvider({}, Timeouts(silence_s=20)),
     )
     idle.provider.control.add_fault(fault(FaultKind.SLOW, delay_ms=5_000))

@@ -104,7 +104,7 @@ async def result(reached: Callable[[], object]) -> object:
 async def background(
     pool: Pool, dispatcher: Dispatcher, every_s: float, settings: LedgerSettings | None = None
 ) -> AsyncIterator[None]:
-    stop, stores = asyncio.Event(), Stores(ledger=Ledger(pool, settings or LedgerSettings()))
+    stop, stores = asyncio.Event(), Stores(ledger=Ledger(pool, settings or LedgerSettings()), redaction=())
     running = asyncio.create_task(run_background(stores, dispatcher, stop, every_s))
     try:
         yield

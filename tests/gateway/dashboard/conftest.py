@@ -181,7 +181,7 @@ async def running_stack(
         purser = forks.purser(home, **(defaults | settings))
         started = await asyncio.to_thread(purser.start, "up", "--port", "0", "--data", str(home / "data"))
         try:
-            stores = Stores(ledger=Ledger(pool, LedgerSettings()))
+            stores = Stores(ledger=Ledger(pool, LedgerSettings()), redaction=())
             stack = Stack(started.ready["gateway"], stores, provider, purser, started)
             yield stack
             for browser in stack.browsers:

@@ -33,7 +33,7 @@ Make = Callable[..., SessionCompressions]
 @pytest.fixture
 def stores(pool: Pool) -> Stores:
     """All stores."""
-    return Stores(ledger=Ledger(pool, LedgerSettings()))
+    return Stores(ledger=Ledger(pool, LedgerSettings()), redaction=())
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from purser.budget.money import dollars
+from purser.budget.reports.views import whole_percent
 from purser.compose.cli.output import SafeConsole, out
 
 WIDE = 240
@@ -117,5 +118,5 @@ def usd(nano: int | None) -> str:
 
 
 def percent(ratio: float | None) -> str:
-    """Format a ratio as a percentage; a limit of zero has no ratio."""
-    return "none left" if ratio is None else f"{ratio:.0%}"
+    """Format a ratio as a percentage, cut to whole percents; a limit of zero has no ratio."""
+    return "none left" if ratio is None else f"{whole_percent(ratio)}%"

@@ -18,7 +18,8 @@ from purser.budget.postgres.events.outbox import put
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.refusals import Refusal
 from purser.budget.scopes import Scope, agent_scope, payers, task_scopes
-from purser.budget.usage import Usage
+from purser.budget.texts import number_of
+from purser.budget.usage import CLASSES, Usage
 from purser.context.conversation.messages import Message
 from purser.context.errors import WindowTooSmall
 from purser.context.postgres.conversation.conversations import Conversations
@@ -169,7 +170,7 @@ class Tasks:
             limit: most tasks to return.
             cursor: `TaskPage.cursor` of the previous page.
         """
-        before = int(cursor) if cursor and cursor.isdecimal() and len(cursor) < 19 else None
+        before = None if cursor is None else number_of(cursor)
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["list"], tenant, state, before, limit)
         more = str(rows[-1]["number"]) if len(rows) == limit else None
@@ -227,9 +228,8 @@ def _shown(task: asyncpg.Record) -> dict[str, Any]:
 
 
 def _usage(agent: asyncpg.Record) -> Usage:
-    counts = {name: agent[name] for name in ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")}
     return Usage(
-        **counts,
+        **{name: agent[name] for name in CLASSES},
         reasoning=agent["reasoning"],
         unsplit=agent["unsplit"] + agent["presumed"],
         estimated=agent["estimated"],

@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from purser.activities.models.names import check_model_name
 from purser.budget.policies.policy import PolicyPatch
+from purser.budget.texts import parts_of
 from purser.budget.windows import zone
 from purser.compose.settings.groups import (
     Access,
@@ -57,8 +58,7 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
     @property
     def secrets_keys(self) -> tuple[str, ...]:
         """Keys that encrypt stored secrets; the first one encrypts."""
-        keys = self.secrets_key.get_secret_value() if self.secrets_key else ""
-        return tuple(key.strip() for key in keys.split(",") if key.strip())
+        return tuple(parts_of(self.secrets_key.get_secret_value())) if self.secrets_key else ()
 
     @field_validator("secrets_key")
     @classmethod

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from pydantic_settings import NoDecode
 
+from purser.budget.texts import parts_of
+
 Port = Annotated[int, Field(ge=0, le=65_535)]
 Seconds = Annotated[int, Field(ge=1, le=31 * 24 * 3600)]
 Tokens = Annotated[int, Field(ge=0, le=2**53 - 1)]
@@ -12,7 +14,7 @@ Ratio = Annotated[float, Field(gt=0, le=1)]
 
 
 def _split(value: Any) -> Any:
-    return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
+    return parts_of(value) if isinstance(value, str) else value
 
 
 CommaList = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]

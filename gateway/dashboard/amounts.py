@@ -1,4 +1,4 @@
-"""Parses amounts and times that people type."""
+"""Parses amounts, times and texts that people type."""
 
 import re
 from dataclasses import dataclass
@@ -13,6 +13,8 @@ from purser.wire.limits import MAX_AMOUNT
 
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmM]?)")
 _LETTERS = {"": 1, "k": 10**3, "m": 10**6}
+MOST_SEARCHED = 128
+"""Longest text to search for."""
 
 
 def count(text: str, what: str) -> int | None:
@@ -76,6 +78,11 @@ def instant(text: str) -> datetime | None:
         return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def plain_text(text: str, most: int = MOST_SEARCHED) -> str:
+    """A text without spaces around it and without NUL, which Postgres cannot store, cut to `most` characters."""
+    return text.replace("\0", "").strip()[:most]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,13 @@ from datetime import datetime
 
 from purser.budget.postgres.connections.pools import Pool, connected, row
 from purser.budget.postgres.connections.queries import load
+from purser.budget.texts import number_of
 
 _SQL = load("purser.gateway.postgres", "ledger_health.sql")
+OLDEST = 20
+"""Most open holds that are listed."""
+ATTEMPTS = 50
+"""Most attempts of a hold that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,6 @@ class HoldAttempt:
     """The estimate until it has reported, then the charge."""
     nano_usd: int
     overrun_tokens: int
-    overrun_nano: int
     late: bool
     usage: Mapping[str, int] | None
     """The reported usage."""
@@ -88,17 +92,17 @@ class LedgerHealth:
         async with connected(self._pool, None) as own:
             return OpenHolds(**dict(row(await own.fetchrow(_SQL["open"], tenant))))
 
-    async def oldest(self, tenant: str, limit: int = 20) -> list[OpenHold]:
-        """Lists open holds, oldest first."""
+    async def oldest(self, tenant: str) -> list[OpenHold]:
+        """Lists the oldest open holds, oldest first."""
         async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["oldest"], tenant, limit)
+            rows = await own.fetch(_SQL["oldest"], tenant, OLDEST)
         return [OpenHold(**{**one, "path": tuple(one["path"])}) for one in rows]
 
-    async def attempts(self, tenant: str, hold_id: str, limit: int = 50) -> list[HoldAttempt]:
-        """Lists the attempts of a hold; none if the tenant has no such hold."""
-        number = int(hold_id) if hold_id.isascii() and hold_id.isdigit() and len(hold_id) <= 18 else 0
+    async def attempts(self, tenant: str, hold_id: str) -> list[HoldAttempt]:
+        """Lists the first attempts of a hold; none if the tenant has no such hold."""
         async with connected(self._pool, None) as own:
-            return [HoldAttempt(**dict(one)) for one in await own.fetch(_SQL["attempts"], tenant, number, limit)]
+            rows = await own.fetch(_SQL["attempts"], tenant, number_of(hold_id), ATTEMPTS)
+        return [HoldAttempt(**dict(one)) for one in rows]
 
     async def faults(self, tenant: str, since: datetime) -> Faults:
         """Counts faults since a time."""
@@ -115,8 +119,3 @@ class LedgerHealth:
         """Counts pending deliveries to the tenant's webhooks."""
         async with connected(self._pool, None) as own:
             return Waiting(**dict(row(await own.fetchrow(_SQL["deliveries"], tenant))))
-
-    async def version(self) -> str:
-        """The version of Postgres."""
-        async with connected(self._pool, None) as own:
-            return str(await own.fetchval(_SQL["version"]))

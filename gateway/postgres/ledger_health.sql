@@ -15,11 +15,8 @@ select kind, count(distinct hold_id) as holds from hold_faults where tenant = $1
 select count(*) as waiting, min(created_at) as oldest, coalesce(max(tries), 0) as tries from unsent_messages
 where tenant = $1;
 
--- name: version
-select version();
-
 -- name: attempts
-select attempt, state, tokens, nano as nano_usd, overrun_tokens, overrun_nano, late, usage, started_at, reported_at
+select attempt, state, tokens, nano as nano_usd, overrun_tokens, late, usage, started_at, reported_at
 from attempt_facts where tenant = $1 and hold_id = $2 order by attempt limit $3;
 
 -- name: deliveries

@@ -10,6 +10,7 @@ from purser.budget.holds import HoldState
 from purser.budget.postgres.connections.pools import Pool, reaching_ledger
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Kind, Path, Scope, agent_scope
+from purser.budget.texts import number_of
 
 _SQL = load("purser.budget.postgres.ledger", "holds.sql")
 
@@ -44,9 +45,8 @@ class Holds:
 
     async def get(self, tenant: str, hold_id: str) -> StoredHold:
         """Reads a hold; raises `NotFound` unless it is an admitted hold of this tenant."""
-        number = int(hold_id) if hold_id.isascii() and hold_id.isdigit() and len(hold_id) <= 18 else 0
         with reaching_ledger():
-            found = await self._pool.fetchrow(_SQL["get"], tenant, number)
+            found = await self._pool.fetchrow(_SQL["get"], tenant, number_of(hold_id))
         if found is None:
             raise NotFound(f"hold {hold_id[:80]!r} does not exist: use the hold_id of an admitted ask")
         return StoredHold(

@@ -1,6 +1,7 @@
 """What keeps an attempt from starting."""
 
 from purser.budget.errors import AttemptConflict, HoldClosed, NotFound
+from purser.budget.texts import number_of
 
 
 def check_start(outcome: str, hold_id: str, attempt: int | None, state: str, last: int) -> None:
@@ -36,6 +37,7 @@ def hold_number(hold_id: str) -> int:
     Raises:
         NotFound: no hold has such an id.
     """
-    if not hold_id.isascii() or not hold_id.isdigit() or len(hold_id) > 18:
+    number = number_of(hold_id)
+    if number is None:
         raise no_hold(hold_id)
-    return int(hold_id)
+    return number

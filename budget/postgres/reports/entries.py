@@ -10,6 +10,7 @@ from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.reports.entries import Entry, EntryKind, EntryPage, figures
 from purser.budget.scopes import Scope
+from purser.budget.texts import number_of
 
 _SQL = load("purser.budget.postgres.reports", "entries.sql")
 CHUNK = 1_000
@@ -40,7 +41,8 @@ class Entries:
             cursor: cursor of the previous page.
             limit: most entries to return.
         """
-        number = None if hold_id is None else _number(hold_id)
+        # No hold has the number 0.
+        number = None if hold_id is None else number_of(hold_id) or 0
         arguments = (
             tenant, scope and str(scope), kind and str(kind), number, task, since, until,
             None if cursor is None else int(cursor), limit,
@@ -75,11 +77,6 @@ class Entries:
             if page.cursor is None:
                 return
             cursor = page.cursor
-
-
-def _number(hold_id: str) -> int:
-    """The number of a hold; -1, which no hold has, for an invalid id."""
-    return int(hold_id) if hold_id.isascii() and hold_id.isdigit() and len(hold_id) <= 18 else -1
 
 
 def _entry(row: asyncpg.Record) -> Entry:

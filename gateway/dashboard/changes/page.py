@@ -8,7 +8,8 @@ from fastapi import Query
 from markupsafe import Markup
 
 from purser.budget.postgres.changes import Change
-from purser.gateway.dashboard.amounts import WHENEVER, TimeRange
+from purser.budget.texts import number_of
+from purser.gateway.dashboard.amounts import WHENEVER, TimeRange, plain_text
 from purser.gateway.dashboard.changes.differences import differences, page_of
 from purser.gateway.dashboard.components import LOADING, component, render
 from purser.gateway.dashboard.formats import address
@@ -36,10 +37,9 @@ class Wanted:
     @classmethod
     def read(cls, **given: str) -> Self:
         """Parses the parameters of the URL; a cursor that is not valid is ignored."""
-        plain = {name: given[name].strip()[:MOST].replace("\0", "") for name in ("target", "by", "action")}
-        cursor = given["cursor"]
-        number = int(cursor) if cursor.isascii() and cursor.isdecimal() and len(cursor) < 19 else None
-        return cls(**plain, times=TimeRange.read(given["since"], given["until"]), cursor=number)
+        plain = {name: plain_text(given[name], MOST) for name in ("target", "by", "action")}
+        times = TimeRange.read(given["since"], given["until"])
+        return cls(**plain, times=times, cursor=number_of(given["cursor"]))
 
     @property
     def filters(self) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from purser.budget.errors import InvalidScope
 from purser.budget.reports.entries import EntryKind
 from purser.budget.reports.usage import By
 from purser.budget.scopes import Kind, Scope
-from purser.gateway.dashboard.amounts import WHENEVER, TimeRange
+from purser.budget.texts import number_of
+from purser.gateway.dashboard.amounts import WHENEVER, TimeRange, plain_text
 from purser.gateway.dashboard.components import render
 from purser.gateway.dashboard.formats import address, sentence, words
 
@@ -43,10 +44,10 @@ class Wanted:
             kind=EntryKind(given["kind"]) if given["kind"] in tuple(EntryKind) else None,
             task=task,
             times=times,
-            cursor=cursor if cursor.isascii() and cursor.isdecimal() and len(cursor) < 19 else None,
+            cursor=cursor if number_of(cursor) is not None else None,
             by=By(given["by"]) if given["by"] in tuple(By) else By.MODEL,
             faults=tuple(faults),
-            typed="" if scope else given["scope"].strip().replace("\0", "")[:300],
+            typed="" if scope else plain_text(given["scope"], 300),
         )
 
     @property

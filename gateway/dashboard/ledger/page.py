@@ -6,6 +6,7 @@ from fastapi import Query
 from markupsafe import Markup
 
 from purser.budget.errors import NotFound
+from purser.budget.texts import number_of
 from purser.gateway.dashboard.components import LOADING, render
 from purser.gateway.dashboard.ledger.entries import PAGE, Opened, listing
 from purser.gateway.dashboard.ledger.filters import Wanted, filters
@@ -86,10 +87,10 @@ class _LedgerPage:
         self._entries.show(listing(found.entries, found.cursor, self._wanted, opened))
 
     async def _acted(self, act: Act) -> None:
-        entry = act.data.get("entry", "")
-        if act.name != "hold" or not (entry.isascii() and entry.isdecimal() and len(entry) < 19):
+        entry = number_of(act.data.get("entry", ""))
+        if act.name != "hold" or entry is None:
             return
-        wanted = (int(entry), act.data.get("hold", ""))
+        wanted = (entry, act.data.get("hold", ""))
         self._opened = None if wanted == self._opened else wanted
         try:
             await self.refresh_entries()

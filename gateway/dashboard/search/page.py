@@ -8,14 +8,13 @@ from markupsafe import Markup
 from purser.budget.errors import NotFound
 from purser.budget.scopes import Kind
 from purser.gateway.access.roles import Permission
+from purser.gateway.dashboard.amounts import plain_text
 from purser.gateway.dashboard.components import component, render
 from purser.gateway.dashboard.formats import address, words
 from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.pages import page
 from purser.gateway.dashboard.visit import Visit
 
-MOST = 128
-"""Longest text to search for."""
 SHOWN = 8
 """Most results of each section."""
 PENDING = 200
@@ -45,7 +44,7 @@ class Section:
 @page("/search", "Search")
 async def search(visit: Visit, live: Live, q: str = "") -> Markup:
     """Builds the page; an empty search finds nothing."""
-    text = q.strip()[:MOST].replace("\0", "")
+    text = plain_text(q)
     form = component("search", "search-all", LABEL, HINT, text, method="get", action="/search")
     results = visit.screen.region()
 

@@ -8,6 +8,7 @@ from typing import Self
 from markupsafe import Markup
 
 from purser.context.postgres.sessions.overviews import SessionRow
+from purser.gateway.dashboard.amounts import plain_text
 from purser.gateway.dashboard.components import component, render
 from purser.gateway.dashboard.formats import address
 
@@ -33,7 +34,7 @@ class Wanted:
             place = None
         if place is not None and (place[0].tzinfo is None or "\0" in session_id):
             place = None
-        return cls(search.strip()[:128].replace("\0", ""), place)
+        return cls(plain_text(search), place)
 
 
 def filters(wanted: Wanted) -> Markup:

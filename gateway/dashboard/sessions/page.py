@@ -6,6 +6,7 @@ from decimal import Decimal, InvalidOperation
 
 from markupsafe import Markup
 
+from purser.budget.texts import number_of
 from purser.context.compression.layers import Level
 from purser.context.errors import SessionDeleted, SessionNotFound
 from purser.context.postgres.conversation.conversations import Listed
@@ -15,6 +16,7 @@ from purser.context.retrieval import Results, Via
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.dashboard import shell
 from purser.gateway.dashboard.actions import Refused
+from purser.gateway.dashboard.amounts import plain_text
 from purser.gateway.dashboard.components import LOADING, bar, component, render
 from purser.gateway.dashboard.context import context_settings
 from purser.gateway.dashboard.formats import address
@@ -32,13 +34,15 @@ from purser.wire.windows import ExplanationView
 MESSAGES = 25
 KINDS = ("compression", "task", "agent", "turn")
 MOST_HOURS = 24 * 366
+MOST_ASKED = 2_000
+"""Longest question to the memory of a session."""
 MOST_FACTS = 200
 """Maximum number of facts shown."""
 _LEVELS: Mapping[Level, str] = {Level.LEAF: "newest", Level.SECTION: "section", Level.SESSION: "oldest part"}
 _VIA: Mapping[Via, str] = {Via.LEXICAL: "its words", Via.VECTOR: "its meaning", Via.BOTH: "words and meaning"}
 # The question is sent as an act, so that it appears in no URL.
 _MEMORY_SEARCH = component(
-    "search", "memory", "Search this session", "What was said about …", most=2000, **{"data-act": "search"}
+    "search", "memory", "Search this session", "What was said about …", most=MOST_ASKED, **{"data-act": "search"}
 )
 
 
@@ -185,7 +189,7 @@ class _SessionPage:
         use, tenant = self._visit.services, self._visit.tenant
         versions = await use.sessions.summaries.versions(tenant, self._session_id, self._thread)
         if act.name == "open":
-            version = _number(act.data.get("version"))
+            version = number_of(act.data.get("version", ""))
             self._opened = None if version == self._opened else version
             self._covered, self._more = [], False
         elif act.name != "more":
@@ -201,7 +205,7 @@ class _SessionPage:
         self._show_versions(versions)
 
     async def _searched(self, act: Act) -> None:
-        question = act.fields.get("q", "").replace("\0", "").strip()[:2_000]
+        question = plain_text(act.fields.get("q", ""), MOST_ASKED)
         results = Results()
         if act.name == "search" and question:
             results = await self._visit.services.sessions.memory.search(
@@ -211,10 +215,10 @@ class _SessionPage:
 
     async def _acted(self, act: Act) -> None:
         """Handles paging, pinning, unpinning and explaining of messages."""
-        seq = _number(act.data.get("seq"))
+        seq = number_of(act.data.get("seq", ""))
         match act.name:
             case "older":
-                self._before = _number(act.data.get("to"))
+                self._before = number_of(act.data.get("to", ""))
             case "newest":
                 self._before = None
             case "explain" if seq is not None:
@@ -248,7 +252,7 @@ class _SessionPage:
         if hours and until is None:
             self._ask_pin(seq, f"Write hours as a number up to {MOST_HOURS:,}, or leave the field empty.")
             return
-        reason = act.fields.get("reason", "").replace("\0", "").strip()[:1_000] or None
+        reason = plain_text(act.fields.get("reason", ""), 1_000) or None
         pins, session_id = self._visit.services.sessions.pins, self._session_id
 
         async def store(caller: Principal) -> None:
@@ -280,10 +284,6 @@ def _choices(session_id: str, threads: Sequence[Thread], current: str) -> Markup
         for one in threads
     ]  # fmt: skip
     return component("chips", "Conversations of this session", links)
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 16 else None
 
 
 def _until(hours: str) -> datetime | None:

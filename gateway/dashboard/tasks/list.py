@@ -7,6 +7,8 @@ from typing import Self
 from markupsafe import Markup
 
 from purser.activities.postgres.overviews import TaskRow
+from purser.budget.texts import number_of
+from purser.gateway.dashboard.amounts import plain_text
 from purser.gateway.dashboard.components import render
 from purser.gateway.dashboard.formats import address, words
 from purser.workflows.contract import TaskStatus
@@ -36,8 +38,7 @@ class Wanted:
     def read(cls, state_: str, search: str, before: str) -> Self:
         """Parses the parameters of the URL; those that are not valid are ignored."""
         known = TaskStatus(state_) if state_ in tuple(TaskStatus) else None
-        number = int(before) if before.isascii() and before.isdecimal() and len(before) < 19 else None
-        return cls(known, search.strip()[:128].replace("\0", ""), number)
+        return cls(known, plain_text(search), number_of(before))
 
     def href(self, *, state: TaskStatus | None, before: int | None = None) -> str:
         """URL of the tasks in another state, or of older tasks."""

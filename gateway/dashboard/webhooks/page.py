@@ -7,6 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from purser.budget.errors import NotFound
+from purser.budget.texts import number_of
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.dashboard.actions import Refused
 from purser.gateway.dashboard.components import LOADING, component, render
@@ -42,8 +43,7 @@ async def webhooks(visit: Visit, live: Live, id: str = "", before: str = "") -> 
         id: a webhook whose deliveries to show.
         before: id of a delivery: only older ones.
     """
-    number = int(before) if before.isascii() and before.isdecimal() and len(before) < 19 else None
-    one = WebhooksPage(visit, id.replace("\0", ""), number)
+    one = WebhooksPage(visit, id.replace("\0", ""), number_of(before))
     one.part = live.start((), one.refresh, every_s=EVERY_S)
     await one.part.first()
     return component("regions", one.made, one.listing, one.deliveries, one.form)
@@ -148,10 +148,10 @@ async def _test(use: Services, caller: Principal, data: Mapping[str, str]) -> No
 
 
 async def _again(use: Services, caller: Principal, data: Mapping[str, str]) -> None:
-    number = data.get("delivery", "")
-    if not number.isdecimal():
+    number = number_of(data.get("delivery", ""))
+    if number is None:
         raise NotFound("there is no such delivery")
-    await use.deliveries.redeliver(caller.tenant, data.get("id", ""), int(number))
+    await use.deliveries.redeliver(caller.tenant, data.get("id", ""), number)
 
 
 async def _enable(use: Services, caller: Principal, data: Mapping[str, str]) -> None:

@@ -4,11 +4,13 @@ from fastapi import APIRouter
 
 from purser.budget.postgres.connections.pools import Connection
 from purser.gateway.access.auth import KeyManager, Reader
+from purser.gateway.access.roles import Principal
 from purser.gateway.access.schemas import KeyBody, KeyPatch
 from purser.gateway.access.views import CallerView, KeyView, NewKeyView
 from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.routing import Route
-from purser.gateway.services import Use
+from purser.gateway.postgres.keys import NewKey
+from purser.gateway.services import Services, Use
 from purser.wire.base import PageOf
 
 router = APIRouter(route_class=Route, prefix="/v1/keys", tags=["keys"])
@@ -22,20 +24,25 @@ async def create(body: KeyBody, caller: KeyManager, use: Use, once: OnceOnly) ->
     """
 
     async def act(connection: Connection | None) -> NewKeyView:
-        made = await use.keys.create(
-            caller.tenant,
-            body.name,
-            body.role,
-            by=caller,
-            expires_at=body.ends_at(),
-            rate_limit_per_s=body.rate_limit_per_s,
-            tags=body.tags,
-            path=body.path,
-            connection=connection,
-        )
+        made = await make(use, caller, body, connection)
         return NewKeyView(**KeyView.of(made.key).model_dump(), key=made.secret)
 
     return await once.do(caller, NewKeyView, act, secrets=("key",))
+
+
+async def make(use: Services, caller: Principal, body: KeyBody, connection: Connection | None = None) -> NewKey:
+    """Creates a key of the caller's tenant, in the transaction of `connection` if there is one."""
+    return await use.keys.create(
+        caller.tenant,
+        body.name,
+        body.role,
+        by=caller,
+        expires_at=body.ends_at(),
+        rate_limit_per_s=body.rate_limit_per_s,
+        tags=body.tags,
+        path=body.path,
+        connection=connection,
+    )
 
 
 @router.get("")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from purser.budget.scopes import check_id
+from purser.budget.texts import parts_of
 from purser.compose.cli.output import DataOption, JsonOption, out, print_json
 from purser.gateway.access.roles import Role
 
@@ -57,7 +58,7 @@ def create(
     from purser.compose.cli.api.client import gateway
     from purser.compose.processes.up_file import command_settings
 
-    life, tags, scopes = seconds(expires), tags_by_name(tag or []), _scopes(path or "")
+    life, tags, scopes = seconds(expires), tags_by_name(tag or []), parts_of(path or "")
     settings = command_settings(data)
     if tenant is not None or settings.api_key is None or settings.url is None:
         made = _create_in_database(settings, tenant, name, role, life, rate_limit, tags, scopes)
@@ -112,7 +113,7 @@ def change(
     as_json: JsonOption = False,
 ) -> None:
     """Change the default path of a key, from its next request on."""
-    changed = _with_id(data, lambda api: api.request("PATCH", _of(key_id), json={"path": _scopes(path)}))
+    changed = _with_id(data, lambda api: api.request("PATCH", _of(key_id), json={"path": parts_of(path)}))
     if as_json:
         print_json(changed)
     else:
@@ -148,10 +149,6 @@ def _with_id(data: Path | None, ask: Callable[["Gateway"], Any]) -> Any:
         if failed.problem.get("status") == 404:
             failed.problem["remedy"] = "`purser keys list` shows the ids."
         raise
-
-
-def _scopes(text: str) -> list[str]:
-    return [part for part in (one.strip() for one in text.split(",")) if part]
 
 
 def _create_in_database(

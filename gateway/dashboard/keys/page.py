@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
+from purser.budget.texts import parts_of
+from purser.gateway.access import keys as api
 from purser.gateway.access.roles import Permission, Principal, Role
 from purser.gateway.access.schemas import KeyBody
 from purser.gateway.dashboard.actions import Refused
@@ -15,7 +17,7 @@ from purser.gateway.dashboard.live import Live, Part
 from purser.gateway.dashboard.pages import page
 from purser.gateway.dashboard.region import Act, Region
 from purser.gateway.dashboard.visit import Visit
-from purser.gateway.postgres.keys import Key
+from purser.gateway.postgres.keys import Key, NewKey
 
 PAGE = 50
 """Number of keys shown at first, and added by *Show more*."""
@@ -85,28 +87,17 @@ class KeysPage:
             self.visit.screen.reveal("#confirm", focus=True)
 
     async def _create(self, fields: Mapping[str, str]) -> None:
-        async def create(caller: Principal) -> tuple[Key, str]:
-            body = read(fields)
-            made = await self.visit.services.keys.create(
-                caller.tenant,
-                body.name,
-                body.role,
-                by=caller,
-                expires_at=body.ends_at(),
-                rate_limit_per_s=body.rate_limit_per_s,
-                tags=body.tags,
-                path=body.path,
-            )
-            return made.key, made.secret
+        async def create(caller: Principal) -> NewKey:
+            return await api.make(self.visit.services, caller, read(fields))
 
         try:
-            key, secret = await self.visit.perform(Permission.MANAGE_KEYS, "manage keys", create)
+            made = await self.visit.perform(Permission.MANAGE_KEYS, "manage keys", create)
         except Refused as error:
             self.form.show(new_key(self.count, str(error)))
             return
         self.count += 1
         self.form.show(new_key(self.count, ""))
-        self.made.show(component("secret", f"The key of {key.name}, role {key.role}.", secret))
+        self.made.show(component("secret", f"The key of {made.key.name}, role {made.key.role}.", made.secret))
         self.visit.screen.reveal(".secret")
 
     async def _revoke(self, key_id: str) -> None:
@@ -131,18 +122,14 @@ def read(fields: Mapping[str, str]) -> KeyBody:
             "expires_in_s": count(fields.get("expires_in_s", ""), "Expires"),
             "rate_limit_per_s": count(fields.get("rate_limit_per_s", ""), "Requests per second"),
             "tags": _tags(fields.get("tags", "")),
-            "path": _parts(fields.get("path", "")),
+            "path": parts_of(fields.get("path", "")),
         }
     )
 
 
-def _parts(text: str) -> list[str]:
-    return [part for part in (one.strip() for one in text.split(",")) if part]
-
-
 def _tags(text: str) -> dict[str, str]:
     found = {}
-    for part in _parts(text):
+    for part in parts_of(text):
         name, equals, value = part.partition("=")
         if not equals or name in found:
             raise Refused(f"Tags: “{part[:40]}” is not a tag, or comes twice. Write team=search, cost_center=42.")

@@ -9,6 +9,7 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from purser.activities.postgres.agents import Agents
+from purser.activities.runtime.rpc import RPC_TIMEOUT
 from purser.activities.tasks import leftovers
 from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.postgres.connections.pools import Pool, connected
@@ -21,7 +22,6 @@ CHECK_EVERY = timedelta(seconds=60)
 LOST_FOR = timedelta(hours=24)
 """Time for which a workflow unknown to Temporal may still return, for example after a restore."""
 BATCH = 20
-_RPC_TIMEOUT = timedelta(seconds=5)
 _LOST = TaskStatus.FAILED, "workflow_lost"
 _ENDINGS: Mapping[WorkflowExecutionStatus, tuple[TaskStatus, str]] = {
     WorkflowExecutionStatus.TERMINATED: (TaskStatus.CANCELLED, "workflow_terminated"),
@@ -71,7 +71,7 @@ class Vanished:
         # Read before Temporal is asked: a start that is sent in between leaves the outbox, but the task is not lost.
         about_to_start = await Outbox(self.pool).holds(ref.tenant, ref.workflow_id)
         try:
-            found = await self.client.get_workflow_handle(ref.workflow_id).describe(rpc_timeout=_RPC_TIMEOUT)
+            found = await self.client.get_workflow_handle(ref.workflow_id).describe(rpc_timeout=RPC_TIMEOUT)
         except RPCError as error:
             if not is_gone(error):
                 raise

@@ -30,9 +30,9 @@ from purser.compose.telemetry.logging import configure_logging
 from purser.compose.temporal import connect
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.gateway.access.roles import Role
+from purser.wire.enums import LIVE_TASKS
 
 POLL_S = 0.2
-LIVE = ("running", "paused", "waiting_approval")
 APPROVER = "on-call"
 """Name of the approver's key."""
 
@@ -143,7 +143,7 @@ class _Run:
             summaries = await compressions(self.pool)
             for line in (*map(compression_line, summaries[compressed:]), *changes(before, task)):
                 self.progress.write(line.text, line.agent_id)
-            if task["status"] not in LIVE:
+            if task["status"] not in LIVE_TASKS:
                 return dict(task)
             if task["status"] == "waiting_approval":
                 await self._decide_requests(admin, approver)

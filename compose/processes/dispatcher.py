@@ -6,7 +6,6 @@ answer, it waits.
 
 import asyncio
 from contextlib import suppress
-from datetime import timedelta
 
 import structlog
 from temporalio.client import Client
@@ -15,13 +14,13 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
 from purser.activities.runtime.background import repeat, run_together
+from purser.activities.runtime.rpc import RPC_TIMEOUT
 from purser.activities.runtime.stores import Stores
 from purser.activities.tasks.vanished import is_gone
 from purser.budget.postgres.events.outbox import Outbox, OutboxMessage
 from purser.workflows.contract import START, TASK_QUEUE, TaskRef, WorkflowName
 
 BATCH = 50
-RPC_TIMEOUT = timedelta(seconds=5)
 
 log = structlog.get_logger(__name__)
 

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import NamedTuple
 
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import WorkflowIDConflictPolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
+from purser.activities.runtime.rpc import RPC_TIMEOUT
 from purser.activities.runtime.stores import SessionStores
 from purser.budget.labels import tag_texts
 from purser.budget.pricing.price_book import PriceBook
@@ -16,8 +16,6 @@ from purser.context.resolution import ResolvedContext
 from purser.context.tokens import PER_CONVERSATION, window_of
 from purser.context.windows.engine import is_crowded
 from purser.workflows.contract import CompressResult, CompressSessionInput, Trigger, WorkflowName
-
-RPC_TIMEOUT = timedelta(seconds=5)
 
 
 class _Append(NamedTuple):

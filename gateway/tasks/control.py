@@ -8,18 +8,18 @@ from enum import StrEnum
 from typing import Any
 
 from temporalio.client import WorkflowHandle
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import RPCError
 
-from purser.activities.tasks.vanished import LOST_FOR
+from purser.activities.runtime.rpc import RPC_TIMEOUT
+from purser.activities.tasks.vanished import LOST_FOR, is_gone
 from purser.gateway.access.roles import Principal
 from purser.gateway.errors import TaskEnded, TemporalUnavailable
 from purser.gateway.services import Services
+from purser.wire.enums import LIVE_TASKS
 from purser.workflows.contract import Message, TaskRef, TaskStatus
 
-RPC_TIMEOUT = timedelta(seconds=5)
 START_BACKOFF_S = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
 """Delays before each attempt while the workflow of a new task starts."""
-LIVE = frozenset({TaskStatus.RUNNING, TaskStatus.PAUSED, TaskStatus.WAITING_APPROVAL})
 
 Handle = WorkflowHandle[Any, Any]
 
@@ -66,7 +66,7 @@ async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> N
         status = (await use.tasks.get(caller.tenant, task_id))["status"]
         if status == operation.goal:
             return
-        if status not in LIVE:
+        if status not in LIVE_TASKS:
             raise TaskEnded(f"task {task_id!r} is {status}: it cannot be controlled any more")
         if not is_recorded:
             await use.tasks.steered(caller.tenant, task_id, how, by=caller, before=status)
@@ -74,7 +74,7 @@ async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> N
         try:
             await operation.act(use.temporal.get_workflow_handle(workflow_id))
         except RPCError as error:
-            if error.status is not RPCStatusCode.NOT_FOUND:
+            if not is_gone(error):
                 raise TemporalUnavailable(f"Temporal did not answer ({error.status.name}): nothing was sent") from error
         else:
             return
@@ -86,7 +86,7 @@ async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> N
 
 async def _end_if_vanished(use: Services, ref: TaskRef, how: Steer) -> None:
     """Ends a task whose workflow was terminated: Temporal accepts a cancel for it without any effect."""
-    if (await use.tasks.get(ref.tenant, ref.task_id))["status"] not in LIVE:
+    if (await use.tasks.get(ref.tenant, ref.task_id))["status"] not in LIVE_TASKS:
         return
     try:
         # If Temporal does not know a task that is cancelled, it must not be started any more.

@@ -9,9 +9,9 @@ from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from purser.activities.runtime.rpc import RPC_TIMEOUT
 from purser.gateway.errors import TemporalUnavailable
 
-RPC_TIMEOUT = timedelta(seconds=5)
 _TYPES = {
     "workflows": TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
     "activities": TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,

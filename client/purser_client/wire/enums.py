@@ -225,6 +225,10 @@ class TaskStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
+LIVE_TASKS = frozenset({TaskStatus.RUNNING, TaskStatus.PAUSED, TaskStatus.WAITING_APPROVAL})
+"""Statuses of tasks that have not ended."""
+
+
 class AgentStatus(StrEnum):
     """The status of an agent."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from purser.compose.cli.output import FAILURE, DataOption, Interrupted, JsonOption, SafeConsole, print_json
+from purser.wire.enums import LIVE_TASKS
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 POLL_S = 0.3
 GATEWAY_OUTAGE_S = 120.0
 """How long the gateway may be unreachable while a task runs: the task itself does not need it."""
-LIVE = ("running", "paused", "waiting_approval")
 
 
 def register(app: typer.Typer) -> None:
@@ -72,7 +72,7 @@ def _follow(api: "Gateway", task_id: str) -> dict[str, Any]:
         with Live(console=console, transient=True, auto_refresh=False, redirect_stdout=False) as live:
             while True:
                 task = _fetch(api, path_of(task_id))
-                if task["status"] not in LIVE:
+                if task["status"] not in LIVE_TASKS:
                     return task
                 hint = _hint(api, task)
                 if console.is_terminal:

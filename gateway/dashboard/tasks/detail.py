@@ -16,7 +16,8 @@ from purser.context.windows.reports import spans
 from purser.gateway.dashboard.components import Bar, bar, render
 from purser.gateway.dashboard.formats import address, dollars, duration_text, exact, words
 from purser.gateway.dashboard.tasks.charts import INSTANTS, OWN
-from purser.gateway.tasks.control import LIVE, Steer
+from purser.gateway.tasks.control import Steer
+from purser.wire.enums import LIVE_TASKS
 from purser.workflows.contract import TaskRef, TaskStatus
 
 Shown = Mapping[str, Any]
@@ -39,7 +40,7 @@ def header(task: Shown, ref: TaskRef, workflow_url: str | None, now: datetime) -
 def controls(status: str, *, may: bool) -> Markup:
     """Buttons for the actions that are possible now."""
     ways: list[tuple[Steer, str, str]] = []
-    if status in LIVE:
+    if status in LIVE_TASKS:
         way = Steer.RESUME if status == TaskStatus.PAUSED else Steer.PAUSE
         ways = [(way, way.capitalize(), ""), (Steer.CANCEL, "Cancel task", "danger")]
     return render("tasks/controls.html", ways=ways, may=may)

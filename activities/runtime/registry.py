@@ -39,11 +39,10 @@ from purser.budget.labels import labels_of, parse_tags, tool_label
 from purser.budget.postgres.ledger.pricing import Pricing
 from purser.budget.pricing.price_book import PriceBook
 from purser.context.tokens import window_of
+from purser.wire import enums
 from purser.workflows.contract import AgentRef, ApprovalInput, CompressInput
 
 Activity = Callable[..., Any]
-EXTRACTIVE = "extractive"
-"""Name of the summarizer that uses no model."""
 DEFAULT_MODEL = "gpt-4o"
 """Model whose tokenizer counts when a session is compressed for no particular agent or model."""
 
@@ -212,7 +211,7 @@ async def _compression_target(
 def _summarizer(dependencies: Dependencies, name: str) -> Summarizer | None:
     """Returns the model that a request names, or the configured one."""
     model = name or dependencies.summarizer_model
-    if model in ("", EXTRACTIVE):
+    if model in ("", enums.Summarizer.EXTRACTIVE):
         return None
     return Summarizer(
         model,

@@ -26,12 +26,13 @@ from purser.compose.prices import price_book
 from purser.compose.processes.dispatcher import Dispatcher, run_background
 from purser.compose.processes.shared import Shared, opened_ledger
 from purser.compose.settings import Settings
-from purser.compose.settings.context import NEVER, resolved_context
+from purser.compose.settings.context import resolved_context
 from purser.compose.settings.required import required
 from purser.compose.telemetry.metrics import ProcessMetrics, serve_metrics
 from purser.compose.temporal import connect
 from purser.context.redaction import custom_detectors
 from purser.gateway.postgres.keys import Keys
+from purser.wire.enums import Summarizer
 from purser.workflows.agent_run import AgentRun
 from purser.workflows.agent_task import AgentTask
 from purser.workflows.compress_session import CompressSession
@@ -40,8 +41,6 @@ from purser.workflows.signals import DropMismatchedSignals
 POOL_SIZE, QUICK_POOL_SIZE = 20, 8
 LOCK_TIMEOUT_MS = 300
 """Lock timeout for admission inside a workflow task (local activity); the regular activity waits longer."""
-GRACE = timedelta(seconds=45)
-"""Default time for running activities to finish when the worker stops."""
 HEARTBEAT_THROTTLE = timedelta(seconds=1)
 """Longest delay before a cancellation reaches a model call."""
 WORKFLOW_TASKS = 16
@@ -49,7 +48,6 @@ WORKFLOW_TASKS = 16
 waited, each took longer than Temporal waits for it, and was done again."""
 CACHED_WORKFLOWS = 2_500
 """Workflows in memory: those of a thousand tasks that wait, with some room. Others are replayed when they go on."""
-NO_MODEL = ("extractive", NEVER)
 WORKFLOWS = (AgentTask, AgentRun, CompressSession)
 
 
@@ -99,7 +97,7 @@ def make_worker(
     client: Client,
     task_queue: str,
     activities: Sequence[Activity],
-    grace: timedelta = GRACE,
+    grace: timedelta,
     version: WorkerDeploymentVersion | None = None,
     calls: CallMetrics | None = None,
 ) -> Worker:
@@ -155,7 +153,7 @@ def dependencies(
         prices=prices,
         provider=provider,
         poke=poke,
-        summarizer_model="" if settings.summarizer in NO_MODEL else settings.summarizer,
+        summarizer_model="" if settings.summarizer in tuple(Summarizer) else settings.summarizer,
         summarizer_api_base=settings.summarizer_api_base,
         signer_of=Keys(ledger.pool).signer,
         metrics=metrics,

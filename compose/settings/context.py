@@ -6,9 +6,8 @@ from dataclasses import fields
 from purser.compose.settings.model import Settings
 from purser.context.resolution import ResolvedContext
 from purser.context.settings import ContextSettings
+from purser.wire.enums import Summarizer
 
-NEVER = "none"
-"""Value of `summarizer` that turns compression off."""
 _NAMES: Mapping[str, str] = {
     "trigger_ratio": "compression_trigger_ratio",
     "target_ratio": "compression_target_ratio",
@@ -25,7 +24,7 @@ _NO_SETTING = {"window_tokens"}
 def context_settings(settings: Settings) -> ContextSettings:
     """The default context settings of agents; requests, sessions, users and presets override them."""
     given = {name: getattr(settings, setting) for name, setting in _settings()}
-    if settings.summarizer == NEVER:
+    if settings.summarizer == Summarizer.NONE:
         # A trigger of 1.0 is off.
         given["trigger_ratio"] = 1.0
     return ContextSettings(**given)

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from purser.compose.cli.context.summarizing import EXTRACTIVE, SummarizerOption, origin, summarizing
+from purser.compose.cli.context.summarizing import SummarizerOption, origin, summarizing
 from purser.compose.cli.context.tokens import FileArgument, ModelOption
 from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+from purser.wire.enums import Summarizer
 
 if TYPE_CHECKING:
     from purser.context.conversation.messages import Message
@@ -23,7 +24,7 @@ def compress(
     file: FileArgument,
     budget: Annotated[int, typer.Option(min=1, help="Tokens of the result: remaining messages and summary.")],
     model: ModelOption,
-    summarizer: SummarizerOption = EXTRACTIVE,
+    summarizer: SummarizerOption = Summarizer.EXTRACTIVE,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:

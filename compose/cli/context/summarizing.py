@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from purser.wire.enums import Summarizer
+
 if TYPE_CHECKING:
     from purser.context.windows.builder import Summarize
 
-EXTRACTIVE, MODEL, NONE = "extractive", "model", "none"
 SummarizerOption = Annotated[
     str, typer.Option(help="extractive, none, or a model, for which a running Purser holds budget.")
 ]
@@ -30,8 +31,8 @@ def summarizing(name: str, data: Path | None = None) -> "Iterator[Summarize | No
     """
     from purser.context.compression.extraction import extract
 
-    if name in (EXTRACTIVE, NONE):
-        yield extract if name == EXTRACTIVE else None
+    if name in tuple(Summarizer):
+        yield extract if name == Summarizer.EXTRACTIVE else None
         return
     from purser.compose.cli.api.client import gateway
     from purser.compose.cli.context.model_writer import SESSION, ModelWriter
@@ -51,11 +52,12 @@ def origin(summary: str, summarize: "Summarize | None") -> dict[str, str | None]
     """How a summary was written: `model`, `extractive`, or `none` if there is none; and why not by the model."""
     from purser.context.compression.extraction import extract
 
-    method, fault = EXTRACTIVE if summary else NONE, None
+    method: str = Summarizer.EXTRACTIVE if summary else Summarizer.NONE
+    fault = None
     if summarize not in (None, extract):
         from purser.compose.cli.context.model_writer import ModelWriter
 
         assert isinstance(summarize, ModelWriter)
         fault = summarize.fault or None
-        method = MODEL if summary and summary == summarize.wrote else method
+        method = "model" if summary and summary == summarize.wrote else method
     return {"method": method, "fault": fault}

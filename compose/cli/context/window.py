@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from purser.compose.cli.context.summarizing import EXTRACTIVE, SummarizerOption, origin, summarizing
+from purser.compose.cli.context.summarizing import SummarizerOption, origin, summarizing
 from purser.compose.cli.context.tokens import FileArgument, ModelOption
 from purser.compose.cli.output import DataOption, JsonOption, out, print_json
 from purser.compose.cli.tables import print_table, table
 from purser.context.strategies import WINDOW_PRESETS, StrategyName, StrategySettings
 from purser.context.strategies.choice import Preference
 from purser.context.strategies.settings import with_figures
+from purser.wire.enums import Format, Summarizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -25,13 +26,6 @@ if TYPE_CHECKING:
 Preset = StrEnum("Preset", {name: name for name in WINDOW_PRESETS})  # type: ignore[misc] # known when it runs
 _SHOWN = 100
 """Characters of a message that are printed."""
-
-
-class Format(StrEnum):
-    """Output format of a window."""
-
-    MESSAGES = "messages"
-    TEXT = "text"
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +43,7 @@ def window(
     strategy: Annotated[StrategyName | None, typer.Option(help="Default: three_part, or the preset's.")] = None,
     preset: Annotated[Preset | None, typer.Option(help="Parameters of a known system.")] = None,
     preference: Annotated[Preference, typer.Option(help="What `auto` optimizes for.")] = Preference.BALANCED,
-    summarizer: SummarizerOption = EXTRACTIVE,
+    summarizer: SummarizerOption = Summarizer.EXTRACTIVE,
     written: Annotated[
         Format, typer.Option("--format", help="Messages for agents, or plain text for routers.")
     ] = Format.MESSAGES,

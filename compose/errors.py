@@ -9,6 +9,7 @@ ComposeError
 ├── SchemaMismatch       the database is at another revision than this code
 ├── UnreadableFile       a file is not in a format that the command reads
 ├── MissingData          a benchmark does not find its data
+├── NoSuchCall           a task has no model call that matches
 └── RequestFailed        the gateway answered with a problem
 """
 

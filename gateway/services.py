@@ -19,7 +19,6 @@ from purser.activities.tasks.vanished import Vanished
 from purser.budget.postgres.ledger.pricing import Pricing
 from purser.budget.postgres.reports.replay import Replays
 from purser.budget.pricing.price_book import PriceBook
-from purser.context.conversation.renderings import ROUTER_BUDGET
 from purser.context.postgres.sessions.overviews import Overviews as SessionOverviews
 from purser.context.postgres.sessions.windows import SessionWindows
 from purser.context.resolution import ResolvedContext
@@ -49,7 +48,6 @@ class PageServices:
     sessions: SessionOverviews
     ledger_health: LedgerHealth
     audits: Audits
-    setup: Setup
 
 
 @dataclass(kw_only=True, eq=False)
@@ -82,21 +80,21 @@ class Services(Stores):
     memory_tokens: int
     """Most tokens of retrieved messages in a window."""
     browser_session_life: timedelta
-    proxy_output_tokens: int = 4_096
+    proxy_output_tokens: int
     """Most output tokens of a call through the proxy that states no cap."""
-    min_output_tokens: int = 256
+    min_output_tokens: int
     """Output tokens to which a step of a ladder never falls below."""
-    compress_sessions: bool = True
+    compress_sessions: bool
     """Whether sessions are compressed when an append over HTTP passes the trigger."""
-    router_budget: int = ROUTER_BUDGET
+    router_budget: int
     """Tokens of a window as plain text if a request names none."""
-    memory_across_sessions: bool = False
+    memory_across_sessions: bool
     """Whether a search may include other sessions of the same user."""
-    allowed_api_bases: tuple[str, ...] = ()
+    allowed_api_bases: tuple[str, ...]
     """Addresses that a task may name as `api_base`."""
-    max_wait: timedelta = timedelta(minutes=10)
+    max_wait: timedelta
     """Longest wait for open holds before the mode applies."""
-    secure_cookies: bool = False
+    secure_cookies: bool
     """Whether session cookies are restricted to https, even if a request arrives over http."""
 
     def __post_init__(self) -> None:
@@ -135,7 +133,6 @@ class Services(Stores):
             sessions=SessionOverviews(pool),
             ledger_health=LedgerHealth(pool),
             audits=Audits(pool),
-            setup=self.setup,
         )
 
     def wake(self) -> None:

@@ -45,6 +45,11 @@ async def serve(
     Once `stop` is set it accepts no connection, and requests in progress have `grace_s` seconds to finish.
 
     Args:
+        app: the application.
+        listener: an open socket, from `listen` or `listen_locally`; closed at the end.
+        stop: ends the server when set.
+        ready: called once the server accepts connections.
+        grace_s: seconds for requests in progress.
         limits: connection limits for its clients.
     """
     is_own = listener.family == socket.AF_UNIX
@@ -60,7 +65,7 @@ async def serve(
         # Another process of this gateway forwards address and scheme of the client.
         forwarded_allow_ips="*" if is_own else None,
     )
-    server = _Server(config)
+    server = Server(config)
     with listener:
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
@@ -73,7 +78,7 @@ async def serve(
             await serving
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """A server that leaves signals to its caller and sets an event once it listens."""
 
     def __init__(self, config: uvicorn.Config) -> None:

@@ -1,4 +1,4 @@
-"""Choice of free TCP ports on this machine."""
+"""Choice of free TCP ports on loopback."""
 
 import os
 import socket
@@ -12,25 +12,25 @@ _STEP = 61
 _choices = count()
 
 
-def is_free(port: int, host: str = LOOPBACK) -> bool:
+def is_free(port: int) -> bool:
     """Whether a server could listen on `port` now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((host, port))
+            probe.bind((LOOPBACK, port))
         except OSError:
             return False
         return True
 
 
-def free_port(host: str = LOOPBACK) -> int:
+def free_port() -> int:
     """A port that no process listens on at this moment; processes that choose at the same time begin apart."""
     while True:
         port = FIRST + (os.getpid() * _STEP + next(_choices)) % PORTS
-        if is_free(port, host):
+        if is_free(port):
             return port
 
 
-def choose_port(preferred: int, host: str = LOOPBACK) -> int:
+def choose_port(preferred: int) -> int:
     """`preferred` if it is free, else any free port; 0 means any."""
-    return preferred if preferred and is_free(preferred, host) else free_port(host)
+    return preferred if preferred and is_free(preferred) else free_port()

@@ -6,7 +6,6 @@ from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from purser.budget.scopes import Kind, Scope
-from purser.gateway.access.browsers import csrf_token
 from purser.gateway.access.roles import PERMISSIONS, Permission, Principal
 from purser.gateway.errors import Forbidden
 from purser.gateway.postgres.browser_sessions import BrowserSession
@@ -45,18 +44,6 @@ Decider = Annotated[Principal, Depends(Needs(Permission.DECIDE))]
 BudgetSetter = Annotated[Principal, Depends(Needs(Permission.SET_BUDGETS))]
 KeyManager = Annotated[Principal, Depends(Needs(Permission.MANAGE_KEYS))]
 WebhookManager = Annotated[Principal, Depends(Needs(Permission.MANAGE_WEBHOOKS))]
-
-
-def page_caller(request: Request) -> Principal | None:
-    """The signed-in caller of a page; `None` only on the sign-in page."""
-    browser = browser_session(request)
-    return None if browser is None else browser.caller
-
-
-def page_csrf(request: Request) -> str:
-    """The token that a page sends as `X-Purser-CSRF` with requests to `/v1` that change something."""
-    browser = browser_session(request)
-    return "" if browser is None else csrf_token(browser.secret)
 
 
 def browser_session(request: Request) -> BrowserSession | None:

@@ -1,6 +1,7 @@
 """Charts in the colours of the page: drawn as SVG, they follow its theme."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 TEXT = "var(--text)"
@@ -73,6 +74,11 @@ def base() -> dict[str, Any]:
         },
         "grid": grid(),
     }
+
+
+def milliseconds(at: datetime) -> int:
+    """A time as charts take it: milliseconds since 1970."""
+    return round(at.timestamp() * 1_000)
 
 
 def axis_tooltip(formatter: str) -> dict[str, Any]:

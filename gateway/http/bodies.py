@@ -1,4 +1,4 @@
-"""JSON bodies: limits on size and nesting, and checks that their values can be stored."""
+"""JSON bodies: limits on size, number of values and nesting; numbers must be finite."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ def read_json(body: bytes) -> Any:
     """Parses a body.
 
     Raises:
-        RequestValidationError: it is not JSON, or contains values that cannot be stored; names the place.
+        RequestValidationError: it is not JSON, nested too deeply, or has a number that is not finite; names the place.
         InvalidRequest: it has too many values.
     """
     check_size(body)

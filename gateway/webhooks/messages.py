@@ -186,7 +186,7 @@ def _budget(event: Event, _: datetime) -> WebhookMessage:
 
 def _approval(event: Event, now: datetime) -> WebhookMessage:
     who, data, task = _name(event.scope), event.data, _waiting(event.data)
-    more, given = _amount(data["asked"], " more"), _amount(data["given"], " more")
+    more, given = _addition(data["asked"]), _addition(data["given"])
     by = data.get("by") or "Someone"
     match data["state"]:
         case "pending" if data.get("cause") == "decided":
@@ -263,9 +263,9 @@ def _figures(event: Event, budget: BudgetView | None) -> dict[str, Any]:
         return {name: event.data.get(name) for name in FIGURES}
     if budget is None:
         return dict.fromkeys(FIGURES)
-    moved = {name: getattr(budget, name) for name in ("spent", "held", "granted")}
+    moved = {name: getattr(budget, name).to_json() for name in ("spent", "held", "granted")}
     limit = {"tokens": budget.policy.limit_tokens, "nano_usd": budget.policy.limit_nano_usd}
-    return {name: {"tokens": one.tokens, "nano_usd": one.nano_usd} for name, one in moved.items()} | {"limit": limit}
+    return moved | {"limit": limit}
 
 
 def _percentage(figures: Mapping[str, Any]) -> float | None:
@@ -288,10 +288,10 @@ def _taken(data: Mapping[str, Any]) -> str:
     return " and ".join(parts) or "no limit any more"
 
 
-def _amount(amount: Mapping[str, int], more: str) -> str:
+def _addition(amount: Mapping[str, int]) -> str:
     tokens, nano = amount["tokens"] or 0, amount["nano_usd"] or 0
-    parts = [f"{tokens:,}{more} tokens"] if tokens or not nano else []
-    return " and ".join([*parts, *([f"{dollars(nano)}{more}"] if nano else [])])
+    parts = [f"{tokens:,} more tokens"] if tokens or not nano else []
+    return " and ".join([*parts, *([f"{dollars(nano)} more"] if nano else [])])
 
 
 def _deadline(text: str, now: datetime) -> str:

@@ -11,7 +11,6 @@ from purser.activities.errors import Cost, ProviderRejected
 from purser.activities.models.litellm_library import litellm_library
 from purser.activities.models.names import check_model_name
 
-SETTING = "PURSER_ALLOWED_PROVIDERS"
 NO_KEY = "none"
 """Sent if no key is configured; otherwise LiteLLM would send a key from the environment to any host."""
 

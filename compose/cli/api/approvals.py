@@ -17,6 +17,9 @@ from purser.compose.errors import ComposeError
 if TYPE_CHECKING:
     from purser.compose.cli.api.client import Gateway
 
+_SHOWN = 200
+"""Characters of a text about a call that are printed."""
+
 
 class Channel(StrEnum):
     """How a decision is sent."""
@@ -228,10 +231,10 @@ def _print_purpose(purpose: dict[str, Any]) -> None:
             out.print(f"{name:<10} {_one_line(text)}", markup=False, highlight=False)
 
 
-def _one_line(text: str, max_chars: int = 200) -> str:
+def _one_line(text: str) -> str:
     """The beginning of a text, on one line."""
     line = " ".join(text.split())
-    return line if len(line) <= max_chars else f"{line[: max_chars - 1]}…"
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
 
 
 def _print_effects(effects: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from purser.compose.demo.provider.recorded import Recording
 from purser.compose.demo.provider.script import Script
 from purser.compose.demo.provider.service_log import Served, ServiceLog
 from purser.compose.demo.provider.tokens import encoding
+from purser.compose.http.serving import Server
 
 HOST = "127.0.0.1"
 
@@ -46,22 +47,6 @@ class Provider:
     def served(self) -> tuple[Served, ...]:
         """Every request so far, in order of arrival."""
         return self.log.served()
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signals to the process that runs it, and sets an event once it listens."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.listening = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.listening.set()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 @contextlib.asynccontextmanager
@@ -101,7 +86,7 @@ async def serve_provider(
 
 @contextlib.asynccontextmanager
 async def _running(control: Control, listener: socket.socket) -> AsyncIterator[None]:
-    server: _Server
+    server: Server
 
     def hang_up(scope: Scope) -> None:
         for connection in list(server.server_state.connections):
@@ -109,7 +94,7 @@ async def _running(control: Control, listener: socket.socket) -> AsyncIterator[N
                 connection.transport.abort()
 
     app = build_app(control, hang_up)
-    server = _Server(uvicorn.Config(app, http="h11", lifespan="off", log_config=None, access_log=False))
+    server = Server(uvicorn.Config(app, http="h11", lifespan="off", log_config=None, access_log=False))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         await server.listening.wait()

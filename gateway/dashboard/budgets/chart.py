@@ -6,17 +6,16 @@ from typing import Any
 
 from purser.budget.money import NANO
 from purser.budget.postgres.reports.scope_tree import Moment
-from purser.budget.reports.views import BudgetView
-from purser.gateway.dashboard.charts import DOLLARS, SHORT_NUMBER, axis, grid, legend
+from purser.gateway.dashboard.charts import DOLLARS, SHORT_NUMBER, axis, grid, legend, milliseconds
 
 
-def course(points: Sequence[Moment], budget: BudgetView, now: datetime, *, in_money: bool) -> Mapping[str, Any]:
+def course(points: Sequence[Moment], now: datetime, *, in_money: bool) -> Mapping[str, Any]:
     """What was spent over time, what was held on top of it, and the limit."""
     unit = "nano_usd" if in_money else "tokens"
     scale = NANO if in_money else 1
 
     def line(values: Sequence[tuple[datetime, int | None]]) -> list[list[Any]]:
-        return [[round(at.timestamp() * 1000), None if value is None else value / scale] for at, value in values]
+        return [[milliseconds(at), None if value is None else value / scale] for at, value in values]
 
     spent = [(one.at, getattr(one.spent, unit)) for one in points]
     taken = [(one.at, getattr(one.spent, unit) + getattr(one.held, unit)) for one in points]

@@ -75,14 +75,14 @@ def form(budget: BudgetView, caller: Principal, armed: Change | None, problem: s
         may_change=caller.may(Permission.SET_BUDGETS),
         role=caller.role,
         problem=problem,
-        changes=[(field_name(name), value_of(policy, name), after(budget, name, to)) for name, to in given.items()],
+        changes=[(field_name(name), value_of(policy, name), after(name, to)) for name, to in given.items()],
         effect="" if armed is None else effect(budget, armed),
         sources=sources(budget),
         stored={name: budget.sources.get(name) == "stored" for name in POLICY_FIELDS},
     )
 
 
-def after(budget: BudgetView, name: str, value: Any) -> str:
+def after(name: str, value: Any) -> str:
     """A field after the change, in words."""
     if value is None:
         return "its default"

@@ -186,7 +186,7 @@ class BudgetsPage:
         self.top.show(detail.figures(budget, forecast))
         in_money = budget.policy.limit_tokens is None and budget.policy.limit_nano_usd is not None
         if len(points) >= 2:
-            self.chart.show(course(points, budget, datetime.now(UTC), in_money=in_money))
+            self.chart.show(course(points, datetime.now(UTC), in_money=in_money))
         else:
             self.chart.hide()
         armed = self.armed if isinstance(self.armed, Change) else None

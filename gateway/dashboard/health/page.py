@@ -58,12 +58,12 @@ class _HealthPage:
             holds=self._holds,
             workers=self._workers,
             gateway=self._gateway,
-            settings=self._visit.services.pages.setup.settings if may_see else None,
+            settings=self._visit.services.setup.settings if may_see else None,
         )
 
     async def refresh_readiness(self) -> None:
         """Runs the checks of `/readyz`."""
-        checks = self._visit.services.pages.setup.checks
+        checks = self._visit.services.setup.checks
         found = await asyncio.gather(*(is_up(check) for check in checks.values()))
         answers = dict(zip(checks, found, strict=True))
         self._readiness.show(render("health/readiness.html", answers=answers, checked_at=datetime.now(UTC)))
@@ -93,7 +93,7 @@ class _HealthPage:
     async def refresh_gateway(self) -> None:
         """Reads the counters of answered requests."""
         use = self._visit.services
-        setup = use.pages.setup
+        setup = use.setup
         revision = await setup.revision()
         found = answered(use.metrics.registry)
         self._gateway.show(

@@ -27,6 +27,7 @@ ROWS = 8
 """Most budgets, and most requests."""
 SPENDING_EVERY_S = 60.0
 HEIGHT = 230
+_DIMENSIONS = tuple(one for one in By if one is not By.DAY)
 _STATES = (TaskStatus.RUNNING, TaskStatus.WAITING_APPROVAL, TaskStatus.PAUSED)
 
 
@@ -41,7 +42,7 @@ async def overview(visit: Visit, live: Live, period: str = "", by: str = "") -> 
         by: dimension of the spending.
     """
     chosen = next((one for one in PERIODS if one.code == period), USUAL)
-    dimension = By(by) if by in tuple(By) and by != By.DAY else By.MODEL
+    dimension = By(by) if by in _DIMENSIONS else By.MODEL
     one = OverviewPage(visit, Spending(visit.services.usage, visit.tenant, dimension, chosen))
     live.start((), one.refresh_spending, every_s=SPENDING_EVERY_S)
     live.start(("budget", "threshold", "approval"), one.refresh_budgets)
@@ -59,9 +60,6 @@ async def overview(visit: Visit, live: Live, period: str = "", by: str = "") -> 
         budgets=one.budgets,
         waiting=one.waiting,
     )
-
-
-_DIMENSIONS = tuple(one for one in By if one is not By.DAY)
 
 
 def _chip(text: str, period: Period, by: By, current: bool) -> tuple[str, str, bool, None]:
@@ -92,7 +90,7 @@ class OverviewPage:
         now, by, period = datetime.now(UTC), self.read.by, self.read.period
         lines = await self.read.lines(now)
         total = await self._total(period.starts(now)[0], now)
-        self.spending.show(render("overview/total.html", total=total, period=period))
+        self.spending.show(render("overview/total.html", total=total))
         self.sums.show(sums(lines, by, total.total))
         for drawn, in_money in ((self.tokens, False), (self.money, True)):
             if any(line.total.nano_usd if in_money else line.total.tokens for line in lines):

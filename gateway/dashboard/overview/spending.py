@@ -9,7 +9,17 @@ from purser.budget.gate import Amount
 from purser.budget.money import NANO
 from purser.budget.postgres.reports.usage import UsageReports
 from purser.budget.reports.usage import By, UsageLine
-from purser.gateway.dashboard.charts import DOLLARS, MUTED, SERIES, SHORT_NUMBER, axis, axis_tooltip, grid, legend
+from purser.gateway.dashboard.charts import (
+    DOLLARS,
+    MUTED,
+    SERIES,
+    SHORT_NUMBER,
+    axis,
+    axis_tooltip,
+    grid,
+    legend,
+    milliseconds,
+)
 
 SHOWN = len(SERIES) - 1
 """Number of lines with a colour of their own; the others share the last."""
@@ -117,7 +127,7 @@ def chart(lines: Sequence[Line], period: Period, now: datetime, *, in_money: boo
         "legend": legend(names),
         "grid": grid(top=48),
         "tooltip": axis_tooltip(DOLLARS if in_money else "whole"),
-        "xAxis": axis("time", splitNumber=5, min=_ms(starts[0]), max=_ms(starts[-1] + period.step)),
+        "xAxis": axis("time", splitNumber=5, min=milliseconds(starts[0]), max=milliseconds(starts[-1] + period.step)),
         "yAxis": axis(
             "value",
             "dollars" if in_money else "tokens",
@@ -132,7 +142,7 @@ def chart(lines: Sequence[Line], period: Period, now: datetime, *, in_money: boo
                 "itemStyle": {"color": MUTED if line.name == OTHERS else SERIES[number]},
                 "emphasis": {"disabled": True},
                 "data": [
-                    [_ms(start + half), amount.nano_usd / NANO if in_money else amount.tokens]
+                    [milliseconds(start + half), amount.nano_usd / NANO if in_money else amount.tokens]
                     for start, amount in zip(starts, line.bars, strict=True)
                 ],
             }
@@ -145,7 +155,3 @@ def label(lines: Sequence[Line], by: By, period: Period, *, in_money: bool) -> s
     """Text of a chart for screen readers."""
     unit = "Cost" if in_money else "Tokens"
     return f"{unit} by {by} over {period.name}; the table below has the sums of {len(lines)} lines"
-
-
-def _ms(at: datetime) -> int:
-    return round(at.timestamp() * 1000)

@@ -9,7 +9,7 @@ from typing import Any
 
 from purser.context.postgres.conversation.summaries import StoredSummary
 from purser.context.postgres.sessions.overviews import GrowthPoint
-from purser.gateway.dashboard.charts import LINE, MUTED, SHORT_NUMBER, TEXT, axis, grid, legend, zoom
+from purser.gateway.dashboard.charts import LINE, MUTED, SHORT_NUMBER, TEXT, axis, grid, legend, milliseconds, zoom
 
 STORED, HISTORY = "stored", "history of a window"
 MOMENTS = 5
@@ -119,7 +119,7 @@ def _marks(compressed: Sequence[tuple[int, int]], shown: Sequence[Point], by_tim
 
 
 def _at(point: Point, by_time: bool) -> int:
-    return _ms(point.at) if by_time else point.seq
+    return milliseconds(point.at) if by_time else point.seq
 
 
 def _line(name: str, points: Sequence[Point], colour: str, *, by_time: bool, area: bool = False) -> dict[str, Any]:
@@ -135,7 +135,3 @@ def _line(name: str, points: Sequence[Point], colour: str, *, by_time: bool, are
         "data": [[_at(point, by_time), point.tokens] for point in points],
         **({"areaStyle": {"color": colour, "opacity": 0.12}} if area else {}),
     }
-
-
-def _ms(at: datetime) -> int:
-    return round(at.timestamp() * 1_000)

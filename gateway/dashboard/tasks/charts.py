@@ -7,7 +7,17 @@ from typing import Any
 from purser.activities.postgres.overviews import Cost
 from purser.activities.tasks.timeline import Step, StepKind, Turn
 from purser.budget.money import NANO
-from purser.gateway.dashboard.charts import DOLLARS, SERIES, SHORT_NUMBER, across, axis, grid, legend, zoom
+from purser.gateway.dashboard.charts import (
+    DOLLARS,
+    SERIES,
+    SHORT_NUMBER,
+    across,
+    axis,
+    grid,
+    legend,
+    milliseconds,
+    zoom,
+)
 from purser.gateway.dashboard.formats import dollars, duration_text, exact
 
 COLOURS: Mapping[StepKind, str] = {
@@ -57,7 +67,7 @@ def gantt(turns: Sequence[Turn], now: datetime, since: datetime | None = None) -
         now: the current time.
         since: start of the axis; `None`: the first step.
     """
-    begin: dict[str, Any] = {} if since is None else {"min": _ms(since)}
+    begin: dict[str, Any] = {} if since is None else {"min": milliseconds(since)}
     lines = {"show": True, "lineStyle": {"color": "var(--line)", "type": "dashed"}}
     names = lanes(turns)
     kinds = [kind for kind in StepKind if any(step.kind is kind for turn in turns for step in turn.steps)]
@@ -93,7 +103,11 @@ def _series(kind: StepKind, turns: Sequence[Turn], names: Sequence[str], now: da
     data = [
         {
             "name": step_label(turn, step, now),
-            "value": [names.index(turn.agent_id or OWN), _ms(step.start), _ms(step.end or max(now, step.start))],
+            "value": [
+                names.index(turn.agent_id or OWN),
+                milliseconds(step.start),
+                milliseconds(step.end or max(now, step.start)),
+            ],
         }
         for turn in turns
         for step in turn.steps
@@ -161,7 +175,3 @@ def costs_chart(costs: Sequence[Cost], *, by_money: bool) -> dict[str, Any]:
 def costs_height(costs: Sequence[Cost]) -> int:
     """Height of the chart in pixels."""
     return 84 + 30 * max(1, len({cost.agent_id for cost in costs}))
-
-
-def _ms(at: datetime) -> int:
-    return round(at.timestamp() * 1_000)

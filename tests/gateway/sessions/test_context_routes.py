@@ -117,7 +117,7 @@ async def test_messages_of_a_long_conversation_that_are_not_read_are_listed_unle
 ) -> None:
     for _ in range(3):
         await append(session, *TALK)
-    query = {"budget": 1_000, "strategy": "sliding_window"}
+    query: dict[str, Any] = {"budget": 1_000, "strategy": "sliding_window"}
     found = await window(session, **query)
     [unread] = found["omitted"]
     assert [one["index"] for one in found["dropped"] if one["seq"] is None] == list(

@@ -1,7 +1,7 @@
 """Extractive summaries: messages and sentences picked from the conversation without a model."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -112,12 +112,16 @@ class _Selection:
             layers: the layer of each unit.
             most_of: upper bound of each layer.
         """
+        layers, most_of = layers or [0] * len(self.units), most_of or (most_tokens,)
         picked: dict[int, None] = {}
-        room, taken, rooms = most_tokens, Counter[int](), list(most_of or [most_tokens])
+        taken = Counter[int]()
         for most_each in (most_tokens // _FAIR_SHARE, most_tokens):
+            # What the first pass quoted and also picked leaves its room to the second.
+            used = [self._used([index for index in picked if layers[index] == layer]) for layer in range(len(most_of))]
+            room, rooms = most_tokens - sum(used), [most - own for most, own in zip(most_of, used, strict=True)]
             for index in self.order:
                 unit, tokens = self.units[index]
-                passage, layer = unit.passage, layers[index] if layers else 0
+                passage, layer = unit.passage, layers[index]
                 fair = passage is None or not taken[passage] or taken[passage] + tokens <= most_each
                 if index not in picked and tokens <= min(room, rooms[layer]) and fair:
                     picked[index] = None
@@ -127,13 +131,36 @@ class _Selection:
                         taken[passage] += tokens
         return list(picked)
 
+    def _used(self, picked: Sequence[int]) -> int:
+        """Tokens of the units as they stand together."""
+        bare = self._bare(picked)
+        return sum(
+            self.count(self.units[index][0].bare + "\n") if index in bare else self.units[index][1] for index in picked
+        )
+
+    def _bare(self, picked: Sequence[int]) -> set[int]:
+        """Those of the units that quote only what others of them say."""
+        said = defaultdict[int | None, list[str]](list)
+        for unit, _ in (self.units[index] for index in picked):
+            said[unit.passage].append(unit.text)
+        quotes = ((index, self.units[index][0].quotes) for index in picked)
+        return {
+            index
+            for index, quoted in quotes
+            if quoted and all(any(text in one for one in said[passage]) for passage, text in quoted)
+        }
+
     def _joined(self, picked: Sequence[int], most_tokens: int) -> str:
         """The units in their original order, without the worst where together they take more than each alone."""
         left = list(picked)
-        text = ""
-        while left and self.count(text := "\n".join(self.units[index][0].line for index in sorted(left))) > most_tokens:
+        while left and self.count(text := self._text(left)) > most_tokens:
             left.pop()
         return text if left else ""
+
+    def _text(self, picked: Sequence[int]) -> str:
+        bare = self._bare(picked)
+        shown = ((index, self.units[index][0]) for index in sorted(picked))
+        return "\n".join(unit.bare if index in bare else unit.line for index, unit in shown)
 
 
 def _worths(pieces: Sequence[Unit], speakers: set[str]) -> list[float]:

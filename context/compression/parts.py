@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from purser.context.compression.idle import is_idle
 from purser.context.conversation.wording import CJK, sentences
 
 _LONGEST_BLOCK = 300
@@ -11,23 +12,6 @@ _LONGEST_HEAD = 60
 _SHORTEST = 12
 """Characters up to which a sentence of a long message says nothing alone."""
 
-_IDLE = re.compile(
-    r"(?:(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|night)|thank you|thanks?"
-    r"|you['’]re (?:very )?welcome|welcome"
-    r"|great|perfect|sure|certainly|of course|absolutely|got it|ok(?:ay)?|no problem|sounds good|bye|goodbye|see you"
-    r"|take care|have a (?:\w+ )+|safe travels|best regards|sincerely|i hope th(?:is|at) helps|hope th(?:is|at) helps"
-    r"|(?:please )?(?:let me know if (?:you (?:have|need)|there['’]?s?)|feel free to|don['’]t hesitate to)[^.!?\n]*"
-    r"|is there anything else[^.!?\n]*|how (?:can|may) i (?:help|assist)[^.!?\n]*"
-    r"|(?:please )?(?:hold on|bear with me|one moment)(?: please)?"
-    r"|i['’]?(?:m| am) (?:happy|glad|here) to (?:help|assist)[^.!?\n]*"
-    r"|if you (?:have|need) any (?:more|other|further|additional|questions|help|assistance)[^.!?\n]*"
-    r"|(?:so much|very much|for (?:your|the) \w+|there|again|tomorrow|then|everyone|all|then))"
-    r"|你好呀?|您好|嗨|没关系|没事|真是|真的|非常|十分|太|辛苦(?:你|您)?了?|麻烦(?:你|您)?了?|知道了|明白了?|记下了?|收到|行|可以|嗯嗯|"
-    r"谢谢(?:你|您|啦|了|啊)*|多谢|(?:非常)?感谢(?:你|您)?|不用?客气|不用谢|再见|拜拜|好的|好呀|好吧|嗯+|明天见|晚安|早上好|(?:我)?没(?:有)?(?:其他|别的|什么)*(?:问题|事情?|需要)了?|不好意思|麻烦(?:你|您)了"
-    r"|祝您[^。！]*|很高兴(?:为您服务|认识你)|こんにちは|ありがとう(?:ございます)?|さようなら|はい|おはよう|안녕(?:하세요)?|감사합니다|네)"
-    r"[\s,.!?~，。！？～、:;)(-]*",
-    re.IGNORECASE,
-)
 _ANNOUNCED = re.compile(
     r"(?:(?:ok(?:ay)?|now|next|first(?:ly)?|then|finally)[,:]? |(?:since|to (?:address|do|resolve|solve)) [^,.]*, )*"
     r"(?:let['’]s|let (?:me|us)|(?:i|we)(?:['’]ll| will|['’](?:m|re) going to| (?:am|are) going to)) "
@@ -48,14 +32,6 @@ _TEMPLATE = re.compile(
 _ITEM = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)、])\s+")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|([*_=~-])\1{2,}\s*$|\*\*[^*]+\*\*\s*[:：]?\s*$)")
 _MARKS = re.compile(r"[*_`#]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
-
-
-def is_idle(text: str) -> bool:
-    """Whether a text consists of greetings, thanks and offers of help, or of nothing; a number is never idle."""
-    at = 0
-    while match := _IDLE.match(text, at):
-        at = match.end()
-    return not text[at:].strip(" .,!?。，！？😊🙂👋") and not _NUMBER.search(text)
 
 
 def is_announced(text: str) -> bool:

@@ -2,12 +2,13 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
+from purser.context.compression.idle import is_idle
 from purser.context.compression.pages import is_page, is_sentence, opening, page_text
-from purser.context.compression.parts import is_announced, is_idle, parts
+from purser.context.compression.parts import is_announced, parts
 from purser.context.compression.records import is_change, outcome, records
 from purser.context.compression.requests import CountText, Passage, SummarySource
 from purser.context.compression.uptake import Uptake
@@ -41,6 +42,10 @@ _HOLLOW = 0.25
 """Weight of a question to an assistant that names nothing: once it is answered, only the answer counts."""
 _LISTED, _QUOTED = 0.25, 0.5
 """Weight of entries that an agent lists, and of sentences of a page that it quotes, where nobody takes them up."""
+_DENIED = 0.5
+"""Weight of what the next speaker denies at once: the denial says how it is."""
+_LONGEST_DENIED = 300
+"""Characters of a message up to which all of it is taken to be denied."""
 _OFFERED = 0.5
 """Weight of entries that a lone agent lists for its user."""
 _LEAST_ALIKE = 3
@@ -51,6 +56,11 @@ _LINE = re.compile(r"(?P<speaker>[^:(]{1,200}?)(?: \((?:asked “(?P<question>[^
 _CALL = re.compile(r"([\w.-]+)\(")
 _REFERS = re.compile(
     r"[这那该此](?:个|家|里|儿|边|些|款|部|种|位|间|条)|它|\b(?:it|its|there|this|that|these|those|they|them)\b", re.I
+)
+_REQUEST = re.compile(
+    r"\b(?:please|bitte|por favor|s['’]il (?:te|vous) pla[iî]t|svp)\b"
+    r"|[请請]|麻[烦煩]|ください|下さい|お願い|주세요|부탁",
+    re.I,
 )
 _OUTCOME = re.compile(
     r"\b(?:final answer|the answer is|answer:|in conclusion|conclude|therefore|confirm(?:s|ed)|verified|turned out"
@@ -65,6 +75,14 @@ _TOTAL = re.compile(
     re.IGNORECASE,
 )
 """What an agent asks its user to confirm."""
+_DENIAL = re.compile(
+    r"[\W_]*(?:(?:oh|ah|ach|hm+|wait|sorry|ay|euh|äh|あ|え)[\s,、.]+)*"
+    r"(?:(?:no|nope|nein|nee|non|wrong|falsch|incorrecto|faux)\s?[,.;:!—–-]"
+    r"|(?:that|this|it)(?:['’]s| is) (?:wrong|not (?:right|true))\b"
+    r"|das (?:stimmt nicht|ist falsch)\b|eso no (?:es|está)\b|c['’]est faux\b|ce n['’]est pas\b"
+    r"|不对|不是[,，。的]|不[,，。]|错了|いや[、，,。]|いいえ|違い?ます|違う|아니(?:요|오|에요)?[,. ]|틀렸)",
+    re.I,
+)
 _YES_OR_NO = re.compile(
     r"\s*(?:yes|yeah|yep|no|nope|sure|correct|right|exactly|not)\b|\s*(?:是的|对|好的|不|嗯|はい|いいえ|네|아니)", re.I
 )
@@ -75,7 +93,7 @@ class Unit:
     """A candidate of an extract."""
 
     line: str
-    """As the extract shows it: speaker, the question that it answers where it depends on that, and text."""
+    """Speaker, the question that it answers where it depends on that, and text."""
     text: str
     """The words that decide its value."""
     passage: int | None = None
@@ -84,6 +102,10 @@ class Unit:
     """Whether it follows a question of another speaker."""
     weight: float = 1.0
     """Factor of its value."""
+    quotes: tuple[tuple[int, str], ...] = ()
+    """What the line quotes, each with the index of its message: the question, and what that refers to."""
+    bare: str = ""
+    """The line without what it quotes."""
 
 
 def units(source: SummarySource, most_tokens: int, count: CountText) -> Iterator[tuple[Unit, int]]:
@@ -95,33 +117,37 @@ def units(source: SummarySource, most_tokens: int, count: CountText) -> Iterator
         count: counts tokens.
     """
     users = {"user", *(passage.speaker for passage in source.passages if passage.role == "user")}
-    heavy = users if source.summary and _kind(source.passages) is not Kind.PEOPLE else set[str]()
-    for line in filter(None, source.summary.splitlines()):
-        yield _remembered(line, heavy), count(line + "\n")
+    lines = list(filter(None, source.summary.splitlines()))
+    heavy = users if lines and _is_assisted(source.passages) else set[str]()
+    yield from ((unit, count(unit.line + "\n")) for unit in _remembered(lines, heavy))
     found = [*_records(source.passages, most_tokens, count), *_said(source.passages, most_tokens, count)]
     yield from sorted(found, key=lambda one: -1 if one[0].passage is None else one[0].passage)
 
 
-def _remembered(line: str, heavy: Set[str]) -> Unit:
-    """A line of the last version with the weight that its message had; what `heavy` speakers say counts more."""
-    found = _LINE.fullmatch(line)
-    if found is None:
-        return Unit(line, line)
-    speaker, question, text = found["speaker"], found["question"] or "", found["text"]
-    weight = _USERS if speaker in heavy else 1.0
-    if speaker == "tool" and (call := _CALL.match(text)) and is_change(call[1]):
-        weight = _CHANGES
-    return Unit(line, f"{question} {text}".strip(), answers=bool(question), weight=weight)
+def _remembered(lines: Iterable[str], heavy: Set[str]) -> Iterator[Unit]:
+    """Lines of the last version with the value that their messages had; with an assistant, `heavy` speakers count more.
+
+    A question may stand in the line before, where its answer needs no quotation.
+    """
+    asked_by = ""
+    for line in lines:
+        found = _LINE.fullmatch(line)
+        speaker, question, text = found.group("speaker", "question", "text") if found else ("", None, line)
+        value = text if heavy or not question else f"{question} {text}"
+        weight = _USERS if speaker in heavy else 1.0
+        if speaker == "tool" and (call := _CALL.match(text)) and is_change(call[1]):
+            weight = _CHANGES
+        yield Unit(line, value, answers=bool(question) or asked_by not in ("", speaker), weight=weight)
+        asked_by = speaker if questions(text) else ""
 
 
 def _said(passages: Sequence[Passage], most_tokens: int, count: CountText) -> list[tuple[Unit, int]]:
     """Messages, whole where they are short; parts of longer ones."""
     kind = _kind(passages)
-    drowned = kind is not Kind.PEOPLE
     several = len({one.speaker for one in passages if one.role == "assistant"}) > 1
-    agents = kind is Kind.TOOLS or (drowned and several)
+    agents = kind is Kind.TOOLS or (kind is Kind.ASSISTANT and several)
     uptake = Uptake(passages) if agents else None
-    assisted = drowned or any(one.role == one.speaker == "assistant" for one in passages)
+    assisted = _is_assisted(passages)
     recorded, repeated = _answered(passages), set[int]()
     found: list[tuple[Unit, int]] = []
     worded: defaultdict[tuple[str, str], list[tuple[Unit, int]]] = defaultdict(list)
@@ -130,16 +156,21 @@ def _said(passages: Sequence[Passage], most_tokens: int, count: CountText) -> li
         text = " ".join(passage.said.split())
         of_agent = agents and passage.role == "assistant"
         page = of_agent and is_page(passage.said)
-        weight = _USERS if drowned and passage.role == "user" else 1.0
+        weight = _USERS if assisted and passage.role == "user" else 1.0
         if assisted and passage.role == "user" and place + 1 < len(passages) and _is_hollow(text):
             weight = _HOLLOW
-        answers = asked_by not in ("", passage.speaker)
+        if _is_denied(passages, place):
+            weight *= _DENIED
+        answers = asked_by not in ("", passage.speaker) or (place > 0 and _is_denied(passages, place - 1))
         share = _WHOLE_SHARE if not assisted or passage.role == "user" else _WHOLE_SHARE_OF_ANSWERS
         most = _ELLIPTICAL_REPLY if assisted and passage.role == "assistant" else _ELLIPTICAL
         question = asked if answers and _depends(text, most) else ""
         about = _referent(passages, place) if assisted and question and _REFERS.search(question) else ""
-        value = f"{about} {question} {text}".strip()
-        whole = Unit(_line(_label(passage, text, question, about), text), value, place, answers, weight)
+        quotes = ((place - 1, question), *([(place - 2, about)] if about else [])) if question else ()
+        bare = _line(_label(passage, text), text)
+        line = _line(_label(passage, text, question, about), text)
+        value = text if assisted else f"{about} {question} {text}".strip()
+        whole = Unit(line, value, place, answers, weight, quotes, bare)
         idle = is_idle(text) and not (question and passage.role == "user")
         if idle or place in recorded or (of_agent and all(map(is_announced, sentences(text)))):
             pass
@@ -147,7 +178,7 @@ def _said(passages: Sequence[Passage], most_tokens: int, count: CountText) -> li
             most_tokens // share, min(_SHORT, most_tokens // 2)
         ):
             found.append((whole, count(whole.line + "\n")))
-            if assisted and asks(question) and question == " ".join(passages[place - 1].said.split()):
+            if assisted and _is_hollow(question) and question == " ".join(passages[place - 1].said.split()):
                 repeated.add(place - 1)
         elif passage.role == "tool":
             room = most_tokens // min(_RECORD_SHARE, len(passages))
@@ -180,9 +211,22 @@ def _said(passages: Sequence[Passage], most_tokens: int, count: CountText) -> li
     ]
 
 
+def _is_assisted(passages: Sequence[Passage]) -> bool:
+    """Whether users talk to an assistant or to agents with tools, not to each other."""
+    return _kind(passages) is not Kind.PEOPLE or any(one.role == one.speaker == "assistant" for one in passages)
+
+
 def _is_hollow(text: str) -> bool:
     """Whether a text asks without naming anything."""
     return asks(text) and not (numbers(words(text)) or times(text) or names(text))
+
+
+def _is_denied(passages: Sequence[Passage], place: int) -> bool:
+    """Whether the next speaker denies what a message states; of a question, "no" is an answer."""
+    stated, reply = passages[place], passages[place + 1] if place + 1 < len(passages) else None
+    if reply is None or reply.speaker == stated.speaker or len(stated.said) > _LONGEST_DENIED:
+        return False
+    return bool(_DENIAL.match(reply.said)) and not asks(stated.said.rstrip())
 
 
 def _weight_of_agent(part: str, place: int, uptake: Uptake, *, page: bool, alone: bool) -> float:
@@ -264,7 +308,7 @@ def _depends(text: str, most_words: int) -> bool:
 
 
 def _question(text: str, *, requests: bool) -> str:
-    """The last question of a message, or its last sentence if that is a request; empty if it is long."""
+    """The last question of a message, or request; empty if it is long."""
     said = list(sentences(text))
-    found = [sentence for sentence in said if questions(sentence)] or (said if requests else [])
+    found = [one for one in said if questions(one) or (requests and (asks(one) or _REQUEST.search(one)))]
     return found[-1] if found and len(found[-1]) <= _LONGEST_QUESTION and not is_idle(found[-1]) else ""

@@ -154,31 +154,33 @@ def test_what_users_say_is_not_drowned_by_the_long_answers_of_an_assistant() -> 
     assert [line for line in lines if line.startswith("user: ")] == [f"user: {text}" for text in asked]
 
 
+FLIGHT = "I can do that for you and for all of the others as well. For which date should I book the flight?"
+
+
 def test_an_answer_that_says_little_alone_comes_with_its_question_and_any_other_without() -> None:
     source = SummarySource.of(
         "",
         [
-            assistant("I can do that. For which date should I book the flight?"),
+            assistant(FLIGHT),
             user("May 20."),
-            assistant("Shall I cancel the reservation M05KNL?"),
-            user("Sure."),
-            assistant("Which hotel do you want?"),
+            assistant("Which of the many hotels there do you and the others want?"),
             user("I want to stay at the Hotel Astoria in Lisbon, which is close to the harbour."),
         ],
     )
-    lines = extract(source, 200, count).splitlines()
-    assert "user (asked “For which date should I book the flight?”): May 20." in lines
-    assert "user (asked “Shall I cancel the reservation M05KNL?”): Sure." in lines
-    assert any(line.startswith("user: I want to stay at the Hotel Astoria") for line in lines)
+    lines = extract(source, 48, count).splitlines()
+    assert lines == [
+        "user (asked “For which date should I book the flight?”): May 20.",
+        "user: I want to stay at the Hotel Astoria in Lisbon, which is close to the harbour.",
+    ]
 
 
-def test_a_short_reply_in_chinese_comes_with_what_was_asked() -> None:
-    source = SummarySource.of(
-        "", [user("请把庆丰包子铺的地址发给我。"), assistant("地址是西城区白广路2号。"), user("谢谢！再见！")]
-    )
-    assert extract(source, 60, count).splitlines()[-1] == (
-        "assistant (asked “请把庆丰包子铺的地址发给我。”): 地址是西城区白广路2号。"
-    )
+def test_an_answer_stands_without_its_question_where_that_message_is_shown_itself() -> None:
+    """The room of the quotation goes to another message."""
+    asked = "Is it flight LH 1172 to Rome on May 20?"
+    said = [Passage("anna", asked), Passage("ben", "Yes."), Passage("anna", "Well, that is one way to look at it.")]
+    room = count(f"anna: {asked}\nben (asked “{asked}”): Yes.\n") + 1
+    lines = [f"{one.speaker}: {one.text}" for one in said]
+    assert extract(SummarySource("", tuple(said)), room, count).splitlines() == lines
 
 
 def test_an_answer_about_that_one_names_what_was_meant_and_its_question_stands_there_alone() -> None:
@@ -196,6 +198,13 @@ def test_an_answer_about_that_one_names_what_was_meant_and_its_question_stands_t
     assert "assistant (asked “景点的周边有餐馆吗？”): 周边的餐馆有赛百味。" in lines
     assert lines[0] == "user: 推荐一个景点吧。"
     assert len(lines) == 4, "the answers show the questions"
+
+
+def test_what_users_say_counts_twice_beside_the_short_replies_of_an_assistant() -> None:
+    wishes = [f"I would like 3 chairs by the window of room {number}." for number in range(1, 7)]
+    said = [one for wish in wishes for one in (user(wish), assistant(wish.replace("I would like", "You get")))]
+    lines = extract(SummarySource.of("", said), count("\n".join(f"user: {wish}" for wish in wishes)) + 1, count)
+    assert lines.splitlines() == [f"user: {wish}" for wish in wishes]
 
 
 def test_of_agents_with_tools_outcomes_go_before_plans() -> None:
@@ -399,6 +408,18 @@ def test_messages_of_a_layer_that_closes_belong_to_the_older_one() -> None:
     old, new = extract_layers(SummarySource.of(BOOKING, said), 1, 200, (0, 0), count)
     assert old == f"{BOOKING}\nuser: My booking ZX-4417 is of 4 May."
     assert new == "user: Anna Berg lives in 12 Elm Street."
+
+
+def test_an_answer_counts_as_one_in_later_versions_too_where_its_question_stands_before_it() -> None:
+    asked, answer, other = (
+        "Ann: Which one?",
+        "Ben: the blue one with a wooden handle",
+        "Ben: the red box with a brass lid",
+    )
+    filling = [Passage("Ann", f"room {number}, key {number + 7}") for number in range(100, 103)]
+    source = SummarySource("\n".join([asked, answer, other]), tuple(filling))
+    lines = [asked, answer, *(f"Ann: {one.text}" for one in filling)]
+    assert extract(source, count("\n".join(lines)) + 1, count).splitlines() == lines
 
 
 def test_a_line_of_a_user_counts_as_much_as_the_message_that_it_was() -> None:

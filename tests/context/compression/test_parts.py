@@ -2,7 +2,7 @@
 
 import pytest
 
-from purser.context.compression.parts import is_announced, is_idle, parts
+from purser.context.compression.parts import is_announced, parts
 
 ANSWER = """\
 # Your trip
@@ -43,31 +43,6 @@ def test_each_part_of_a_long_list_begins_with_the_line_that_introduces_it() -> N
     found = list(parts(f"What to take:\n{items}"))
     assert len(found) > 2
     assert all(part.startswith("What to take: Take the ") and len(part) <= 300 for part in found)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Hello there!", "Thank you so much!", "You're welcome!", "See you tomorrow!", "好的，谢谢您，再见！",
-        "明天见！", "没关系，真是非常谢谢你！",
-        "好的，知道了，辛苦您了。", "不用客气！", "非常感谢您。", "好的，谢谢你了啊。", "我没有其他问题了。",
-        "Is there anything else I can help you with?", "Feel free to ask.", "", "ありがとうございます。", "감사합니다!",
-    ],
-)  # fmt: skip
-def test_greetings_thanks_and_offers_are_idle(text: str) -> None:
-    assert is_idle(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Yes", "No.", "Wait, make it Friday.", "Let me know the price.", "Hi, cancel it.",
-        "Thanks, but I hate peanuts.",
-        "See you tomorrow at 5", "好的，改到下午。", "History", "If you have any peanuts in it, I cannot eat it.",
-    ],
-)  # fmt: skip
-def test_what_says_anything_else_is_not_idle(text: str) -> None:
-    assert not is_idle(text)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from purser.context.conversation.kinds import Composition, Kind
 from purser.context.retrieval.dates import dates_in, is_day
 from purser.context.retrieval.postings import ASKS, POSTING, spoken_by
-from purser.context.retrieval.words import terms
+from purser.context.retrieval.words import question_terms
 
 K1 = 1.2
 """BM25 saturation: how quickly repetitions of a term stop to matter."""
@@ -105,7 +105,7 @@ class Question:
 
     @classmethod
     def of(cls, text: str) -> "Question":
-        return cls(terms(text), dates_in(text))
+        return cls(question_terms(text), dates_in(text))
 
     @property
     def wanted(self) -> list[str]:

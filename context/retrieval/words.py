@@ -15,6 +15,7 @@ import regex
 import snowballstemmer  # type: ignore[import-untyped]
 
 from purser.context.retrieval.chinese import chinese_terms
+from purser.context.retrieval.stop_words import ENGLISH, stop_words
 
 _WORD = regex.compile(
     r"(?P<chinese>\p{Han}++)(?![\p{Hiragana}\p{Katakana}ー\p{Hangul}])"
@@ -26,17 +27,6 @@ _WORD = regex.compile(
 Japanese. No word begins with a mark: emoji have marks too, of which one that encloses a digit ends its word."""
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 
-_ENGLISH = """
-    a about above after again against all am an and any are aren as at be because been before being below between both
-    but by can cannot could couldn d did didn do does doesn doing don down during each few for from further had hadn has
-    hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just let ll m
-    me more most mustn my myself no nor not now of off on once only or other ought our ours ourselves out over own re s
-    same shan she should shouldn so some such t than that the their theirs them themselves then there these they this
-    those through to too under until up ve very was wasn we were weren what when where which while who whom why will
-    with won would wouldn you your yours yourself yourselves
-"""
-_STOP_WORDS = frozenset(_ENGLISH.split())
-
 MOST_CHARACTERS = 64
 """Characters of a word that count: longer words are data, and the size of a database key is limited."""
 
@@ -47,6 +37,13 @@ def terms(text: str) -> list[str]:
         # The common case, several times as fast. Stop words become empty.
         return [term for word in _ASCII_WORD.findall(text.lower()) if (term := _english(word))]
     return [term for match in _WORD.finditer(unicodedata.normalize("NFKC", text).lower()) for term in _of(match)]
+
+
+def question_terms(question: str) -> list[str]:
+    """The terms of a question, without the stop words of its language, unless it has no others."""
+    found = terms(question)
+    stop = {_english(word) for word in stop_words(question)}
+    return [term for term in found if term not in stop] or found
 
 
 def _of(match: "regex.Match[str]") -> Iterable[str]:
@@ -63,7 +60,7 @@ def _of(match: "regex.Match[str]") -> Iterable[str]:
 @lru_cache(maxsize=1 << 16)
 def _english(word: str) -> str:
     """The stem of a Latin word; empty for a stop word."""
-    if word in _STOP_WORDS:
+    if word in ENGLISH:
         return ""
     # Users often omit accents when they type, and write "ss" for "ß".
     plain = unicodedata.normalize("NFKD", word[:MOST_CHARACTERS].casefold())

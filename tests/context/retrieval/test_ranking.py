@@ -46,6 +46,31 @@ def test_the_turn_with_the_words_of_the_question_is_best() -> None:
     assert places(search("red bicycle", [FILLER, "my bicycle is red", FILLER]))[0] == 1
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "others"),
+    [
+        (
+            "Wie hoch ist die Miete?",
+            "Die Miete beträgt 900 Euro.",
+            ["Wie ist das Wetter?", "Das ist hoch über dem Meer.", "Wie hoch ist der Turm?", "Ist das so?"],
+        ),
+        (
+            "¿Cuánto es el alquiler?",
+            "El alquiler son 900 euros.",
+            ["¿Cuánto es?", "¿Qué es el sur?", "¿Cuánto es lo otro?", "Es el de ayer."],
+        ),
+        (
+            "Quel est le prix du loyer ?",
+            "Le loyer est de 900 euros.",
+            ["Quel est ce bruit ?", "Il est le premier du mois.", "Quel est le nom du chat ?", "Du pain, le soir."],
+        ),
+    ],
+)
+def test_words_that_only_ask_find_nothing(question: str, answer: str, others: list[str]) -> None:
+    assert places(search(question, [*others * 3, *[FILLER] * 10, answer]))[0] == 22
+    assert all(place > 12 for place in places(search(question, [*others * 3, *[FILLER] * 10, answer])))
+
+
 def test_a_rare_word_weighs_more_than_a_common_one() -> None:
     turns = ["tea", *[FILLER] * 20, "zebra", *[FILLER] * 20, *["tea", *[FILLER] * 20] * 5]
     assert places(search("tea zebra", turns))[0] == 21

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from purser.context.retrieval.words import MOST_CHARACTERS, terms
+from purser.context.retrieval.words import MOST_CHARACTERS, question_terms, terms
 
 
 def test_english_words_lose_their_endings_and_stop_words_are_left_out() -> None:
@@ -103,3 +103,27 @@ def test_words_that_differ_by_more_than_accents_and_case_are_different_terms() -
 @pytest.mark.parametrize("text", ["", "  \n", "⚠️ ❤️", "🙂 !?", "what is it that you are"])
 def test_some_texts_have_no_terms(text: str) -> None:
     assert terms(text) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("Wie hoch ist das Budget?", ["budget"]),
+        ("Wann war der Umzug?", ["umzug"]),
+        ("¿Qué alergias tenemos?", ["alergia"]),
+        ("Quelle est la date de l'examen ?", ["date", "examen"]),
+        ("Who won the war?", ["war"]),
+    ],
+)
+def test_a_question_loses_the_stop_words_of_its_language(question: str, found: list[str]) -> None:
+    assert question_terms(question) == found
+    assert set(found) <= set(terms(question))
+
+
+def test_a_question_of_nothing_but_stop_words_keeps_them() -> None:
+    assert question_terms("Was ist das?") == ["ist", "das"]
+
+
+def test_a_message_is_indexed_with_all_its_words_whatever_its_language() -> None:
+    """An index that was made before a list was extended can still be searched."""
+    assert terms("Wann war der Umzug?") == ["wann", "war", "der", "umzug"]

@@ -9,7 +9,13 @@ from purser.context.redaction.detectors.credentials import (
     find_labelled_keys,
 )
 from purser.context.redaction.detectors.identifiers import find_ibans, find_national_ids, find_ssns
-from purser.context.redaction.detectors.passwords import LABELS_OF_SECRETS, find_logins, find_secrets
+from purser.context.redaction.detectors.passwords import (
+    LABELS_OF_SECRETS,
+    SIGNS_OF_CODES,
+    find_codes,
+    find_logins,
+    find_secrets,
+)
 from purser.context.redaction.detectors.phones import find_phones
 from purser.context.redaction.findings import Detector
 
@@ -26,6 +32,7 @@ SPECIFIC = (
     Detector("API_KEY", find_labelled_keys, LABELS_OF_KEYS),
     Detector("API_KEY", find_cookies, ("=",)),
     Detector("SECRET", find_secrets, LABELS_OF_SECRETS),
+    Detector("SECRET", find_codes, SIGNS_OF_CODES),
     Detector("IP", find_ips),
 )
 LEAST_SPECIFIC = (Detector("PHONE", find_phones),)

@@ -29,6 +29,7 @@ _FORM = re.compile(rf"(?<![A-Za-z0-9_])(?<!\d[./-])(?:{'|'.join(_FORMS)})(?![A-Z
 _LABELS = (
     r"order|invoice|ticket|ref|reference|case|booking|reservation|confirmation|tracking|shipment|serial|sku|isbn",
     r"issn|doi|pmid",
+    r"series?|série|baureihe|modelo|modelle?|modèle|typ[eo]?|tipo",
     r"patent|part|model|item|product|art|artikel|zip(?:[ ]code)?|post(?:al)?[ ]?code|cep|plz|flight|build|commit",
     r"rev|revision",
     r"version|ver|v|account|acct|policy|licen[cs]e|passport|transaction|txn|payment|batch|lot|pages?|pp|rows?",
@@ -56,8 +57,10 @@ _LABEL = re.compile(
 )
 _ASSIGNED = re.compile(r"(?:[\"']\s?:|[A-Za-z0-9_]\s?=)\s?\Z")
 _UNIT = re.compile(
-    r"\s?(?:ms|s|sec|seconds|minutes|hours|days|[kmg]b|kg|k?m|[cm]m|miles|users?|people|items?|points?|times|votes)(?![A-Za-z0-9_])"
-    r"|[次个人名条米年月日]|公里"
+    r"\s?(?:ms|s|sec|seconds|minutes|hours|days|[kmg]b|kg|k?m|[cm]m|miles|users?|people|items?|points?|times|votes"
+    r"|(?i:units?|pieces?|copies|visitors|subscribers|followers|downloads|einheiten|stück|exemplare|personen|unidades"
+    r"|piezas|ejemplares|personas|unités|pièces|exemplaires|personnes))(?![A-Za-z0-9_])"
+    r"|[次个人名条米年月日件개명]|公里"
 )
 _LOOK_BACK = 40
 

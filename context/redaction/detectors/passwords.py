@@ -16,18 +16,39 @@ from purser.context.redaction.findings import TAKEN, Found
 
 _SECRET = labelled(
     r"""(?:password|passwd|passphrase|passcode|pwd|secret(?:[ _-]?(?:key|token|value|code))?)\d?
-    |密码|密碼|口令|密钥|秘钥|暗号|パスワード|비밀번호|contraseña|mot[ ]de[ ]passe|passwort|kennwort|senha|пароль
-    |wachtwoord|hasło
+    |密码|密碼|口令|密钥|秘钥|暗号|パスワード|비밀번호|패스워드|암호|contraseña|mot[ ]de[ ]passe
+    |passwort|kennwort|senha|пароль|wachtwoord|hasło
     |lösenord|şifre|पासवर्ड|كلمة[ ]المرور|mật[ ]khẩu|kata[ ]sandi"""
 )
 _SHORT = labelled(r"(?<![A-Za-z0-9])(?:pass|pw|pswd|passw|clave|pasw|mdp|psw)")
 """Labels that also are words: a value must look like a password."""
 LABELS_OF_SECRETS = (
-    "pass", "pw", "secret", "密", "秘钥", "口令", "暗号", "パスワード", "비밀번호", "contrase", "kennwort", "senha",
+    "pass", "pw", "secret", "密", "秘钥", "口令", "暗号", "パスワード", "비밀번호", "패스워드", "암호", "contrase",
+    "kennwort", "senha",
     "пароль", "wachtwoord", "hasło", "lösenord", "ş", "पासवर्ड", "كلمة", "mật", "kata",
     "pswd", "clave", "pasw", "mdp", "psw",
 )  # fmt: skip
 """Signs of labels of passwords and secrets."""
+_ABBREVIATED = re.compile(
+    r"(?<![\w./-])(?:passwd|pswd|psw|pwd|pw|mdp)[ ](?P<value>[^\s\"'`,;&|<>/()]{6,64}+)(?![/(&|])", re.IGNORECASE
+)
+"""Labels that are no words, with nothing but a space: `pwd hunter22!`."""
+_CODE = re.compile(
+    r"""(?<![A-Za-z0-9_])(?:
+      (?:pin(?P<postal>[ -]?code)?(?:[ -]?(?:number|nummer|nr\.?))?|PIN码|暗証番号)["']?
+        [ ]?(?:[:=]|(?:is|ist|lautet|es|est|è|é)(?:[ ](?:now|jetzt|ahora|maintenant))?[ ]|是|为|は)[ ]?
+      |(?:cvv|cvc)2?(?:[ -]?(?:code|number|nummer))?["']?[ ]?(?:[:=]|(?:is|ist|lautet|es|est|è|é)[ ]|是|为|は)?[ ]?
+      |(?:(?:card[ ])?(?:security|verification)[ ](?:code|value|number)|(?:karten)?prüf(?:nummer|ziffer)|sicherheitscode
+        |código[ ]de[ ]seguridad|code[ ]de[ ]sécurité|cryptogramme(?:[ ]visuel)?|安全码|セキュリティコード)["']?
+        [ ]?(?:[:=]|(?:is|ist|lautet|es|est|è|é)[ ]|是|为|は)[ ]?
+    )["']?(?P<value>\d{3,8}+)(?![A-Za-z0-9_]|[-.,:/]\d)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""PINs of four to eight digits, and security codes of cards."""
+SIGNS_OF_CODES = (
+    "pin", "cvv", "cvc", "暗証番号", "security", "verification", "prüf", "sicherheitscode", "seguridad", "sécurité",
+    "cryptogramme", "安全码", "セキュリティコード",
+)  # fmt: skip
 _NO_LABEL = re.compile(
     r"(?:boarding|season|ski|bus|day|train|test|tests|first|second|third|last|next|one|each|every|per|forward|backward|render|shader"
     r"|mountain|palabra|la|en)[ _-]\Z",
@@ -149,6 +170,19 @@ def find_secrets(view: str) -> Iterator[Found]:
         named = not _NO_LABEL.search(view, max(0, match.start() - 16), match.start())
         if named and _looks_chosen(value) and len(value) >= 5 and not (is_template(value) or is_call(value)):
             yield Found(match.start(group), match.start(group) + len(value), "SECRET", value)
+    for match in _ABBREVIATED.finditer(view):
+        value = _bare(match)
+        if _looks_chosen(value) and not (is_template(value) or is_call(value) or is_dotted_name(value)):
+            yield Found(match.start("value"), match.start("value") + len(value), "SECRET", value)
+
+
+def find_codes(view: str) -> Iterator[Found]:
+    """Finds labelled PINs and security codes of cards: `my PIN is 4821`, `CVV 123`. A pin code may be postal."""
+    for match in _CODE.finditer(view):
+        is_pin = match[0][:3].lower() == "pin" or match[0].startswith("暗証")
+        least, most = (4, 5 if match["postal"] else 8) if is_pin else (3, 4)
+        if least <= len(match["value"]) <= most:
+            yield found_in(match, "value", "SECRET")
 
 
 def _bare(match: re.Match[str]) -> str:

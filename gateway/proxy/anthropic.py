@@ -13,6 +13,7 @@ from purser.budget.errors import InvalidRequest
 from purser.budget.usage import Usage
 from purser.gateway.proxy.bodies import MAX_MESSAGES, MAX_TOOLS, Cap, Model, Objects, read_body
 from purser.gateway.proxy.chat_call import ChatRequest
+from purser.gateway.proxy.covered import check_covered
 from purser.gateway.proxy.held_call import Charged
 from purser.gateway.proxy.verdicts import Denial
 
@@ -55,7 +56,7 @@ class MessagesRequest:
     """A request, converted to the format of OpenAI. LiteLLM, which converts it, takes seconds to be imported."""
 
     def __init__(self, body: CountBody) -> None:
-        """Raises `InvalidRequest`."""
+        """Raises `InvalidRequest` and `Unsupported`."""
         given = {name: value for name, value in body.model_dump().items() if value is not None}
         try:
             converted, self.tool_names = as_chat(given)
@@ -66,6 +67,8 @@ class MessagesRequest:
         options = {name: value for name, value in converted.items() if name not in _CONVERTED}
         cap: int | None = getattr(body, "max_tokens", None)
         self.asked = ChatRequest(body.model, converted["messages"], converted.get("tools") or (), cap, options)
+        # What was converted: LiteLLM makes parameters of some tools.
+        check_covered(self.asked.messages, self.asked.tools, options)
 
 
 def read_messages(content: bytes) -> MessagesBody:

@@ -15,6 +15,7 @@ from purser.activities.models.partial_replies import PartialReply
 from purser.budget.usage import Usage
 from purser.gateway.proxy.bodies import MAX_MESSAGES, MAX_TEXTS, MAX_TOOLS, Cap, Model, Objects, read_body
 from purser.gateway.proxy.chat_call import ChatRequest
+from purser.gateway.proxy.covered import NEVER, check_covered
 from purser.gateway.proxy.embedding_call import VectorsRequest
 from purser.gateway.proxy.held_call import Charged
 from purser.gateway.proxy.verdicts import Denial
@@ -22,10 +23,10 @@ from purser.gateway.proxy.verdicts import Denial
 DONE = b"data: [DONE]\n\n"
 _OWN = {"model", "messages", "tools", "max_tokens", "max_completion_tokens", "stream", "stream_options", "n"}
 PASSED_ON = {
-    "audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "metadata", "modalities",
+    "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "metadata", "modalities",
     "parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key", "reasoning_effort", "response_format",
     "safety_identifier", "seed", "service_tier", "stop", "store", "temperature", "thinking", "tool_choice",
-    "top_logprobs", "top_p", "user", "verbosity", "web_search_options",
+    "top_logprobs", "top_p", "user", "verbosity",
 }  # fmt: skip
 """Parameters that go to the provider unchanged."""
 Text = Annotated[str, Field(min_length=1)]
@@ -96,8 +97,11 @@ def read_chat(content: bytes) -> ChatBody:
     Raises:
         RequestValidationError: it is not JSON.
         InvalidRequest: it is not a chat request; names the field, never its value.
+        Unsupported: it asks for something whose price no hold covers.
     """
-    return read_body(ChatBody, content, _OWN | PASSED_ON)
+    body = read_body(ChatBody, content, _OWN | PASSED_ON | set(NEVER))
+    check_covered(body.messages, body.tools or (), body.model_extra or {})
+    return body
 
 
 def read_embeddings(content: bytes) -> EmbeddingsBody:

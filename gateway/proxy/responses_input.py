@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from purser.budget.errors import InvalidRequest
 from purser.gateway.proxy.bodies import MAX_MESSAGES, MAX_TOOLS, Cap, Model, Objects, read_body
 from purser.gateway.proxy.chat_call import ChatRequest
+from purser.gateway.proxy.covered import RUN_ELSEWHERE, check_covered
 from purser.gateway.proxy.verdicts import Unsupported
 
 _PASSED_ON = {
@@ -72,7 +73,9 @@ class ResponsesBody(BaseModel):
         items = [{"role": "user", "content": self.input}] if isinstance(self.input, str) else self.input
         system = [{"role": "system", "content": self.instructions}] if self.instructions else []
         tools = [_tool(tool) for tool in self.tools or ()]
-        return ChatRequest(self.model, [*system, *_messages(items)], tools, self.max_output_tokens, options)
+        messages = [*system, *_messages(items)]
+        check_covered(messages, tools, options)
+        return ChatRequest(self.model, messages, tools, self.max_output_tokens, options)
 
 
 def read_responses(content: bytes) -> ResponsesBody:
@@ -171,8 +174,7 @@ def _parts(content: Sequence[Mapping[str, Any]], where: str) -> Iterator[dict[st
 def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     kind = tool.get("type")
     if kind != "function":
-        remedy = "only functions run here: other tools run at the provider, at a price that no hold covers"
-        raise Unsupported(f"tools type {str(kind)[:80]}", remedy)
+        raise Unsupported(f"tools type {str(kind)[:80]}", RUN_ELSEWHERE)
     _word(tool, "name", "tools")
     function = {
         name: tool[name] for name in ("name", "description", "parameters", "strict") if tool.get(name) is not None

@@ -1,0 +1,84 @@
+"""What a hold covers: text, images and functions of the client, at the standard price. The rest is refused by name.
+
+It is refused everywhere, not only where money is limited: the ledger would record a cost that is too low.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from purser.budget.errors import InvalidRequest
+from purser.gateway.proxy.verdicts import Unsupported
+
+RUN_ELSEWHERE = "only functions run here: other tools run at the provider, at a price that no hold covers"
+_OWN_PRICE = "it has a price of its own, which no hold covers"
+NEVER = ("audio", "web_search_options")
+"""Parameters of the chat API that ask for nothing else."""
+_TIERS = ("auto", "default", "standard", "standard_only", "on_demand", "flex")
+"""Words of OpenAI, Anthropic and Groq for the standard price or less. `auto` is what they do without the parameter:
+whether that is a dearer tier is a setting of the provider's account, which no request shows."""
+_TOOLS = ("function", "custom")
+_SOURCES = ("image_url", "file", "source")
+"""Fields of a part that contain or name its data; providers take audio in each of them."""
+
+
+def check_covered(
+    messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+) -> None:
+    """Checks a request in the format of OpenAI's chat API.
+
+    Args:
+        messages, tools: of the request.
+        options: its further parameters.
+
+    Raises:
+        InvalidRequest: a tool is malformed.
+        Unsupported: it asks for something whose price no hold covers.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    if (tier := given.get("service_tier", "auto")) not in _TIERS:
+        raise Unsupported(f"service_tier {str(tier)[:80]!r}", f"{_OWN_PRICE}: leave it out or use {', '.join(_TIERS)}")
+    for name in NEVER:
+        if name in given:
+            raise Unsupported(name, f"{_OWN_PRICE}: leave it out")
+    if any(one != "text" for one in _listed(given.get("modalities", ()))):
+        raise Unsupported("modalities other than text", f"{_OWN_PRICE}: leave it out")
+    for tool in tools:
+        _check_tool(tool)
+    for function in _listed(given.get("functions", ())):
+        if not isinstance(function, Mapping) or "type" in function or not isinstance(function.get("name"), str):
+            raise Unsupported("functions without a name, or with a type", RUN_ELSEWHERE)
+    if any(map(_has_audio, messages)):
+        raise Unsupported("audio in messages", f"{_OWN_PRICE}: send its text")
+
+
+def _check_tool(tool: Mapping[str, Any]) -> None:
+    kind = tool.get("type")
+    if kind not in _TOOLS:
+        raise Unsupported(f"tools type {str(kind)[:80]}", RUN_ELSEWHERE)
+    # LiteLLM takes a tool without this object for one of Gemini's own, such as its search.
+    if not isinstance(tool.get(kind), Mapping):
+        raise InvalidRequest(f"tools.{kind} is not valid: give an object")
+
+
+def _has_audio(message: Mapping[str, Any]) -> bool:
+    return message.get("audio") is not None or any(map(_is_audio, _parts(message.get("content"))))
+
+
+def _parts(content: object) -> Iterator[Mapping[str, Any]]:
+    """The parts of a message, with those inside results of tools."""
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, Mapping):
+            yield part
+            yield from _parts(part.get("content"))
+
+
+def _is_audio(part: Mapping[str, Any]) -> bool:
+    if "audio" in str(part.get("type")):
+        return True
+    sources = [part[name] for name in _SOURCES if name in part]
+    texts = [text for source in sources for text in (source.values() if isinstance(source, Mapping) else (source,))]
+    return any(isinstance(text, str) and text[:11].lower().startswith(("audio/", "data:audio/")) for text in texts)
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else (value,)

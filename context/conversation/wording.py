@@ -10,7 +10,7 @@ _LONGEST = 300
 _MONTH_OF_ORDINAL = "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
 _SENTENCE_END = regex.compile(
     r"(?<=[.!?…])(?<!^\s*\d{1,2}\.|\b[A-Z]\.)"
-    rf"(?!(?<=\d\.)\s+(?:{_MONTH_OF_ORDINAL})\b)\s+|(?<=[。！？；])|\n+",
+    rf"(?!(?<=\d\.)\s+(?:{_MONTH_OF_ORDINAL}|bis|und)\b)\s+|(?<=[。！？；])|\n+",
     regex.MULTILINE,
 )
 """The number of a list entry, the initial of a name and a day as in "5. Mai" end no sentence."""

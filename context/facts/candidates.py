@@ -15,7 +15,10 @@ from purser.context.facts.corrections import (
     bare_numbers,
     composed,
     is_cued,
+    is_new,
     leads_over,
+    named_words,
+    outdates,
     reconsiders,
     replaced,
     unsure,
@@ -30,7 +33,8 @@ _LONGEST_DIALOGUE = 2_000
 """Characters above which a message is a document, of which only statements, paths and named values count."""
 _EDGES = " ,;:，；：–—-"
 _JOINS = re.compile(
-    r"[\s,]*(?:\b(?:at|on|by|for|from|to|until|in|the|a|al|el|de|del|um|am|ab|bis|den|à|le|en)\b|[的之の、に]"
+    r"[\s,]*(?:\b(?:at|on|by|for|from|to|until|in|the|a|al|el|de|del|um|am|ab|bis|den|à|le|en"
+    r"|rather|better|lieber|besser|mejor|plutôt)\b|[的之の、に]"
     r"|\s)*[\s,]*",
     re.IGNORECASE,
 )
@@ -40,6 +44,7 @@ _AND = re.compile(r",? (?:and|y|e|und|et) |, ", re.IGNORECASE)
 _DATED = frozenset({Kind.DATE, Kind.TIME, Kind.MONEY})
 _LOOSE = frozenset({Kind.DATE, Kind.TIME, Kind.ID, Kind.ADDRESS})
 _TIMES = frozenset({Kind.DATE, Kind.TIME})
+_HOME, _PLACES = "home", frozenset({Kind.ADDRESS, Kind.NAME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,10 @@ class Candidate:
     """Words of the earlier fact that it replaces."""
     bare: bool = False
     """Whether kind and value follow from the earlier fact."""
+    about: frozenset[str] = frozenset()
+    """Beginnings of words of which the earlier fact has one."""
+    joined: tuple[tuple[Kind, str], ...] = ()
+    """Kinds and values of dates and times that are joined to its own, as in `Saturday at 11 am`."""
 
 
 def speaker_of(stored: StoredMessage) -> str:
@@ -79,14 +88,22 @@ def candidates(stored: StoredMessage, text: str) -> Iterator[Candidate]:
     text = page_text(text) if page else text
     languages = languages_of(text)
     is_dialogue = len(text) <= _LONGEST_DIALOGUE
+    outdated = False
     for sentence in sentences(text):
         if stored.message.role == "assistant" and (is_announced(sentence) or (page and not is_sentence(sentence))):
             continue
-        for candidate in _Sentence(stored.seq, speaker, sentence, languages).candidates(corrections=is_dialogue):
+        said = _Sentence(stored.seq, speaker, sentence, languages, outdated)
+        outdated = outdated or outdates(sentence)
+        for candidate in said.candidates(corrections=is_dialogue):
             fact = candidate.fact
             if is_dialogue or fact.kind is Kind.PATH or fact.relation != MENTIONS:
-                value = dated(fact.value, stored.created_at) if fact.kind is Kind.DATE else fact.value
-                yield replace(candidate, fact=replace(fact, value=value))
+                value = _dated(fact.kind, fact.value, stored)
+                joined = tuple((kind, _dated(kind, said, stored)) for kind, said in candidate.joined)
+                yield replace(candidate, fact=replace(fact, value=value), joined=joined)
+
+
+def _dated(kind: Kind, value: str, stored: StoredMessage) -> str:
+    return dated(value, stored.created_at) if kind is Kind.DATE else value
 
 
 @dataclass(frozen=True)
@@ -95,6 +112,8 @@ class _Sentence:
     speaker: str
     text: str
     languages: tuple[Language, ...]
+    outdated: bool
+    """Whether a sentence before it said that a value holds no more."""
 
     def candidates(self, *, corrections: bool) -> Iterator[Candidate]:
         replacing = replaced(self.text, self.languages) if corrections else None
@@ -112,12 +131,22 @@ class _Sentence:
                 kind, named.subject if named else self.speaker, named.relation if named else MENTIONS, match
             )
             related = may_correct and kind in _DATED and not corrects and leads_over(self.text)
-            yield Candidate(fact, bool(named and named.definite), corrects or related or bool(old), related, old)
+            yield Candidate(
+                fact,
+                bool(named and named.definite),
+                corrects or related or bool(old),
+                related,
+                old,
+                about=self._about(match, [one.span() for _, one, _, _ in found])
+                if corrects and not named
+                else frozenset(),
+                joined=tuple(self._joined(place, found)) if corrects else (),
+            )
         for one in stated:
             touches = replacing and one.match.start() < replacing.new[1] and replacing.new[0] < one.match.end()
             strong = may_correct and any(language.is_changed.search(self.text) for language in self.languages)
             weak = may_correct and one.kind is Kind.PREFERENCE and reconsiders(self.text)
-            subject = f"{self.speaker}'s {one.of}" if one.of else self.speaker
+            subject = f"{self.speaker}'s {one.of}" if one.of else one.who or self.speaker
             fact = self._fact(one.kind, subject, one.relation, one.match, replacing.old if replacing else None)
             yield Candidate(
                 fact, corrects=bool(touches or strong or weak), old=replacing.old_text if replacing and touches else ""
@@ -134,20 +163,48 @@ class _Sentence:
         last: tuple[int, Owner | None, bool] = (0, None, False)
         lead = ""
         asserts = not asks(self.text) and not unsure(self.text, self.languages)
-        for kind, match in sorted(values(self.text, self.languages, but), key=lambda found: found[1].start()):
+        found = sorted(values(self.text, self.languages, but), key=lambda found: found[1].start())
+        for (kind, match), end in zip(found, self._ends(found), strict=True):
             before, between = self.text[: match.start()], self.text[last[0] : match.start()]
             if lead and (joined := _AND.match(between)):
                 elliptic = lead + between[joined.end() :]
                 before = elliptic if owner(elliptic, self.speaker, self.languages) else before
             named = owner(before, self.speaker, self.languages) if asserts else None
-            if named and named.loose and kind not in _LOOSE:
+            if named and ((named.loose and kind not in _LOOSE) or (named.relation == _HOME and kind not in _PLACES)):
                 named = None
             lead = before[: named.start] if named else lead
-            corrects = may_correct and is_cued(before, self.text[match.end() :], self.languages)
+            after, rest = self.text[match.end() :], self.text[end:]
+            corrects = may_correct and (
+                is_cued(before, after, rest, self.languages) or (self.outdated and is_new(before))
+            )
             if last[0] and kind in _TIMES and _JOINS.fullmatch(between):
                 named, corrects = last[1] or named, corrects or last[2]
             last = (match.end(), named, corrects)
             yield kind, match, named, corrects
+
+    def _about(self, match: re.Match[str], but: list[Span]) -> frozenset[str]:
+        before = self.text[: match.start()]
+        for start, end in but:
+            before = before[:start] + " " * (min(end, len(before)) - start) + before[end:]
+        return named_words(before, self.text[match.end() :], self.languages)
+
+    def _joined(
+        self, place: int, found: list[tuple[Kind, re.Match[str], Owner | None, bool]]
+    ) -> Iterator[tuple[Kind, str]]:
+        """The date or time before and after one, if they are joined."""
+        for first in (place - 1, place):
+            if 0 <= first < len(found) - 1 and {found[first][0], found[first + 1][0]} <= _TIMES:
+                kind, match, _, _ = found[first if first < place else first + 1]
+                if _JOINS.fullmatch(self.text, found[first][1].end(), found[first + 1][1].start()):
+                    yield kind, match[0]
+
+    def _ends(self, found: list[tuple[Kind, re.Match[str]]]) -> list[int]:
+        """Where the last value ends that is joined to each."""
+        ends = [match.end() for _, match in found]
+        for place in reversed(range(len(found) - 1)):
+            if _JOINS.fullmatch(self.text, ends[place], found[place + 1][1].start()):
+                ends[place] = ends[place + 1]
+        return ends
 
     def _bare(self, new: str, old: str, *, found: list[Span], is_stated: bool, is_valued: bool) -> Iterator[Candidate]:
         """Corrections whose kind follows from what they correct."""
@@ -165,7 +222,8 @@ class _Sentence:
             return
         for match in bare_numbers(self.text, self.languages):
             if not any(start < match.end() and match.start() < end for start, end in found):
-                yield Candidate(self._fact(Kind.FIELD, self.speaker, MENTIONS, match), corrects=True, bare=True)
+                fact = self._fact(Kind.FIELD, self.speaker, MENTIONS, match)
+                yield Candidate(fact, corrects=True, bare=True, about=self._about(match, found))
         if not is_stated and not found_typed(found, self.text) and (choice := alternative(self.text, self.languages)):
             fact = Fact(self.seq, Kind.DECISION, self.speaker, MENTIONS, choice, self.text, self.speaker)
             yield Candidate(fact, corrects=True, bare=True)
@@ -174,7 +232,7 @@ class _Sentence:
         end = match.end()
         if but and match.start() < but[0] < end:
             end = but[0]
-        value = _TAIL.sub("", match.string[match.start() : end]) if but else match[0]
+        value = (_TAIL.sub("", match.string[match.start() : end]) if but else "") or match[0]
         return Fact(self.seq, kind, subject, relation, value.strip(_EDGES), around(match), self.speaker)
 
     def _farewells(self) -> Iterator[Span]:

@@ -17,10 +17,27 @@ _NEAR = 4
 _STATEMENTS = (Kind.DECISION, Kind.PREFERENCE, Kind.NEGATION)
 _COUNTED = (Kind.NUMBER, Kind.MONEY, Kind.TIME)
 _ASSISTANT = "assistant"
-_LEAST_WORD = 4
-"""Characters of a word that two statements share if one corrects the other."""
+_LEAST_WORD, _STEM = 3, 4
+"""Characters of a word that two statements share if one corrects the other, and those of it that count."""
+_GENERIC = re.compile(
+    "(?:time|date|pric|amou|addr|hour|hora|fech|prec|dire|uhrz|datu|prei|zeit|betr|adre|heur|prix|mont"
+    "|时间|日期|价格|地址|時間|日程|住所)"
+)
+"""Beginnings of nouns that say no more of a value than its kind."""
+_PAST = re.compile(
+    r"\b(?:yesterday|ago|last|gestern|vorgestern|letzte[nrsm]?|vorige[nrsm]?|vor|ayer|anteayer|antier|pasad[oa]|hace|hier"
+    r"|derni(?:er|ère)|passée?|il y a)\b|昨|前天|^上|去年|前年|[天周月年日間]前|先[週月]|어제|지난|작년",
+    re.IGNORECASE,
+)
+_PURPOSE = re.compile(r" (?:for|für|para|pour) ((?:[^\W\d_]+ ?){1,3})", re.IGNORECASE)
+_SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
+_DAY_OF_MONTH = re.compile(r"\d(?![\d年月월])")
+"""What a calendar date has, and a weekday or a month has not."""
 _COMMON = re.compile(
-    "just|this|that|with|have|then|they|them|there|like|been|will|would|really|very|time|what|when|from|about"
+    "the|and|for|our|you|are|was|not|but|all|any|has|had|can|did|get|got|out|now|say|its|his|her|she|him|who|how|why|too|one"
+    "|two|del|los|las|una|con|por|que|más|sin|son|hay|sus|mis|fue|der|die|das|und|ist|mit|ein|für|auf|aus|bei|von|vom|zum"
+    "|zur|den|dem|des|wir|ich|sie|ihr|mir|uns|hat|bin|les|une|est|sur|par|pas|aux|nos|mon|mes|ses|qui|ils"
+    "|just|this|that|with|have|then|they|them|there|like|been|will|would|really|very|time|what|when|from|about"
     "|into|more|some"
     "|also|make|made|want|going|think|feel|good|great|para|como|pero|esta|este|muy|auch|eine|einen|nicht|noch"
     "|aber|dann|avec"
@@ -65,7 +82,7 @@ class KnownFacts:
             self._add(self._adopted(candidate))
             return
         corrected = _correcting(candidate, target)
-        if corrected.value.casefold() == target.value.casefold():
+        if _is_said_by(corrected.kind, corrected.value, target):
             return
         self._add(corrected)
         for one in [target, *self._same_as(target, fact.seq)]:
@@ -76,7 +93,7 @@ class KnownFacts:
             return
         if fact.topic:
             for identity in list(self._topics[fact.topic]):
-                if self._facts[identity].seq < fact.seq:
+                if self._facts[identity].seq < fact.seq and not _differ_in_purpose(self._facts[identity], fact):
                     self._supersede(identity, fact.seq)
         self._hold(fact)
         self._changed[fact.identity] = None
@@ -89,26 +106,47 @@ class KnownFacts:
     def _corrected(self, candidate: Candidate) -> Fact | None:
         """The live fact that a correction replaces; `None` if none fits."""
         fact = candidate.fact
-        if candidate.old:
-            return self._containing(candidate)
+        if candidate.old and ((found := self._containing(candidate)) or candidate.bare or not fact.topic):
+            return found
         if candidate.bare and fact.kind is Kind.DECISION:
             near = fact.seq - _NEAR
             return self._first(
                 fact, lambda one: one.seq >= near and _may_correct(fact, one), Kind.DECISION, Kind.PREFERENCE
             )
         if candidate.bare:
-            return self._first(fact, lambda one: composed(one.value, fact.value) is not None, *_COUNTED)
+            return self._first(
+                fact,
+                lambda one: composed(one.value, fact.value) is not None and _is_about(one, candidate.about),
+                *_COUNTED,
+            )
         if fact.kind is Kind.DECISION:
             return self._first(fact, lambda one: True, fact.kind)
         if fact.kind in _STATEMENTS:
             return self._first(fact, lambda one: _of_same(one, fact) and _share(one, fact), fact.kind)
         if candidate.related:
-            return self._first(fact, lambda one: _shared_words(one.text, fact.text), fact.kind)
+            said = _without_value(fact)
+            return self._first(
+                fact, lambda one: _may_replace(fact, one) and _shared_words(_without_value(one), said), fact.kind
+            )
         if fact.topic:
             return self._named_like(candidate)
-        if fact.kind is Kind.NAME:
+        known, joined = self._alike(fact, fact.kind, fact.value), self._joined(candidate)
+        if fact.kind is Kind.NAME or (known and None in joined):
             return None
-        return self._whole(self._first(fact, lambda one: one.unit == fact.unit, fact.kind))
+        anchors = {one.seq for one in joined if one and not known}
+
+        def fits(one: Fact) -> bool:
+            return _may_replace(fact, one) and one.unit == fact.unit and _is_about(one, candidate.about)
+
+        anchored = self._first(fact, lambda one: fits(one) and one.seq in anchors, fact.kind) if anchors else None
+        return self._whole(anchored or self._first(fact, fits, fact.kind))
+
+    def _joined(self, candidate: Candidate) -> list[Fact | None]:
+        """The live facts that equal the values beside a corrected one: only what is new in them is a correction."""
+        return [self._alike(candidate.fact, kind, value) for kind, value in candidate.joined]
+
+    def _alike(self, fact: Fact, kind: Kind, value: str) -> Fact | None:
+        return next((one for one in self._recent(fact, kind) if _is_said_by(kind, value, one)), None)
 
     def _named_like(self, candidate: Candidate) -> Fact | None:
         """The fact of the same noun, or the last value of the kind that was mentioned near without a noun."""
@@ -116,17 +154,20 @@ class KnownFacts:
         noun = _noun(fact)
 
         def fits(one: Fact) -> bool:
-            if one.unit != fact.unit:
+            if one.unit != fact.unit or not _may_replace(fact, one):
                 return False
             known = _noun(one)
             if known:
                 return known.endswith(noun) or noun.endswith(known)
-            return one.seq >= fact.seq - _NEAR or noun.split(" ")[-1] in one.text.casefold()
+            named = {word[:_STEM] for word in noun.split(" ") if not _GENERIC.match(word)}
+            return one.seq >= fact.seq - _NEAR if not named else any(word in one.text.casefold() for word in named)
 
         exact = [
             one
             for one in self._recent(fact, fact.kind)
-            if _noun(one) == noun and (one.topic == fact.topic or IS in (one.relation, fact.relation))
+            if _noun(one) == noun
+            and _may_replace(fact, one)
+            and (one.topic == fact.topic or IS in (one.relation, fact.relation))
         ]
         return exact[0] if exact else self._first(fact, fits, fact.kind)
 
@@ -260,13 +301,51 @@ def _shared_words(one: str, other: str) -> bool:
     return bool(_beginnings(one) & _beginnings(other))
 
 
+def _without_value(fact: Fact) -> str:
+    return fact.text.replace(fact.value, " ")
+
+
 def _beginnings(text: str) -> set[str]:
     found = [word.casefold() for word in words(text)]
-    return {word[:_LEAST_WORD] for word in found if len(word) >= _LEAST_WORD and not _COMMON.fullmatch(word)}
+    return {word[:_STEM] for word in found if len(word) >= _LEAST_WORD and not _COMMON.fullmatch(word)}
+
+
+def _differ_in_purpose(one: Fact, other: Fact) -> bool:
+    """Whether two values of one noun are for different people or things: `$20 for children`, `$30 for adults`."""
+    purposes = [_PURPOSE.match(fact.text.partition(fact.value)[2]) for fact in (one, other)]
+    return all(purposes) and len({found[1].casefold() for found in purposes if found}) > 1
+
+
+def _is_said_by(kind: Kind, value: str, one: Fact) -> bool:
+    """Whether a fact has the value: of a calendar date, with or without its weekday and year."""
+    if kind is not Kind.DATE or not _DAY_OF_MONTH.search(value) or not _DAY_OF_MONTH.search(one.value):
+        return value.casefold() == one.value.casefold()
+    shorter, longer = sorted((value.casefold(), one.value.casefold()), key=len)
+    if _SHORT_NUMBER.findall(shorter) != _SHORT_NUMBER.findall(longer):
+        return False
+    return shorter in longer or {*words(shorter)} <= {*words(longer)}
+
+
+def _is_about(one: Fact, named: frozenset[str]) -> bool:
+    """Whether a fact is about what a correction names, if it names something."""
+    said = f"{_noun(one)} {one.text}".casefold()
+    return not named or one.unit[:_STEM] in named or any(word in said for word in named)
+
+
+def _may_replace(fact: Fact, one: Fact) -> bool:
+    """Whether a value may replace another one: not one for somebody else, no calendar date by a weekday or
+    a month, and none of the past."""
+    if _differ_in_purpose(fact, one):
+        return False
+    if fact.kind is not Kind.DATE:
+        return True
+    if not fact.topic and _DAY_OF_MONTH.search(one.value) and not _DAY_OF_MONTH.search(fact.value):
+        return False
+    return bool(_PAST.search(fact.value)) == bool(_PAST.search(one.value))
 
 
 def _equal(one: Fact, other: Fact) -> bool:
-    return one.value.casefold() == other.value.casefold()
+    return _is_said_by(other.kind, other.value, one)
 
 
 def _statement(fact: Fact) -> Stated:

@@ -3,13 +3,28 @@
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain, pairwise
 
 from purser.context.conversation.wording import asks
 from purser.context.facts.languages import Language
 from purser.context.facts.languages.english import DAY, MONTH
+from purser.context.facts.languages.language import started
 from purser.context.facts.values import Kind
 
+_LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+"""Of a word or an id: not of a script without spaces, whose words stand beside ids."""
 _WORD = r"[A-ZÀ-ÖØ-Þ](?:[\w&-]|['’](?!s\b))+\b"
+_LEADING = (
+    r"(?:The|An?|My|Our|Your|His|Her|Their|This|That|These|Those|It|He|She|We|They|You|When|While|If|As|Since|After|Before|Because"
+    r"|One|Both|All|Some|Every|Each|Glad|Great|Please|Well|Oh|Okay|OK|Entonces|Pues|Bueno|Donc|Alors|Yesterday|Today|Tomorrow|Now|Then|And|But|So|Also|Dear|Hi|Hello|Hey|Thanks|Yes|No|Not|Only|Maybe|Once|In|On|At|To|From|For"
+    r"|With|By|El|La|Los|Las|Un|Una|Mi|Tu|Su|En|De|Con|Para|Si|Cuando|Ayer|Hoy|Le|Les|Une|Mon|Ma|Mes|Notre|Quand|Hier|Avec|Chez)"
+)
+"""Words that begin a sentence before a name."""
+_FINITE = (
+    r"(?:is|was|has|had|will|would|can|could|may|says?|said|told|sent|went|came|took|got|wants|needs|works|lives|likes|\w+ed|es|está"
+    r"|era|fue|ha|tiene|dice|quiere|vive|est|était|a|va|dit|veut|habite)"
+)
+"""Verbs after a name that begins a sentence."""
 _COMMON: tuple[tuple[Kind, str], ...] = (
     (
         Kind.PATH,
@@ -18,28 +33,34 @@ _COMMON: tuple[tuple[Kind, str], ...] = (
         r"|xlsx?"
         r"|html?|css|java|go|rs|cpp|png|jpe?g)\b",
     ),
-    (Kind.MONEY, r"(?:US)?[$€£¥₩]\s?\d(?:[\d,]*\d)?(?:\.\d+)?(?:\s?(?:k|million|billion)\b)?"),
-    (Kind.DATE, r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?\b|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"),
+    (
+        Kind.MONEY,
+        r"(?:US)?[$€£¥₩]\s?\d(?:[\d,]*\d)?(?:\.\d+)?(?:\s?[-–]\s?[$€£¥₩]?\s?\d(?:[\d,]*\d)?(?:\.\d+)?)?"
+        r"(?:\s?(?:k|million|billion)\b)?",
+    ),
+    (Kind.DATE, r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?\b|(?<![\w.])\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b(?!\.\d)"),
     (Kind.ADDRESS, ""),
     (Kind.TIME, r"\b\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap](?:\.m\.|m\b))?"),
     (Kind.DATE, ""),
     (
         Kind.ID,
-        r"(?<![\w-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|(?<!\w)#\d{2,}\b"
-        r"|(?<![\w\[-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])(?-i:[A-Z0-9]{5,}|[A-Z]{1,4}[-_]?\d{2,}[A-Z0-9-]*"
-        r"|\w+[_-]\d{3,}\w*)(?![\w-])"
+        r"(?<![\w-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"
+        rf"|(?<!{_LETTER})#\d{{2,}}(?!{_LETTER})|(?-i:\b[A-Z]{{1,2}}\d[A-Z\d]? \d[A-Z]{{2}}\b)"
+        rf"|(?<!{_LETTER})(?<![\[-])(?=(?:{_LETTER}|-)*\d)(?=(?:{_LETTER}|-)*[A-Za-z])(?-i:[A-Z0-9]{{5,}}|[A-Z]{{1,4}}[-_]?\d{{2,}}[A-Z0-9-]*"
+        rf"|{_LETTER}+[_-]\d{{3,}}{_LETTER}*)(?!{_LETTER}|-)"
         r"|(?<=[\"“'])(?-i:[A-Z0-9]{6})(?=[\"”'])|(?<![\dA-Za-z_.,-])(?:(?:\d{2,4}-)?\d{5,}|\d{3}-\d{4})\b",
     ),
     (
         Kind.NUMBER,
-        r"\b\d+(?:[.,]\d+)*\s?(?:%|percent\b|°[CF]?|(?-i:kg|km|cm|mm|mg|ml|m²|m2|m|g|l|lbs?|GB|MB|KB|TB|ms|mph"
+        rf"{started('to|bis|à|a')}\b\d+(?:[.,]\d+)*\s?(?:%|percent\b|°[CF]?|(?-i:kg|km|cm|mm|mg|ml|m²|m2|m|g|l|lbs?|GB|MB|KB|TB|ms|mph"
         r"|miles?|kWh)\b)",
     ),
     (
         Kind.NAME,
         r"(?<=[\"“])(?-i:[A-Z][^\"”]{1,39}[^\"”.,!?])(?=[.,!?]?[\"”])"
+        rf"|^(?-i:(?!{_LEADING}\b){_WORD}(?: {_WORD})+)(?= {_FINITE}\b)"
         rf"|(?:(?<=[a-zà-ÿ,;] )|(?-i:\b(?:New|San|Los|Las|Saint|North|South|United) ))(?-i:{_WORD})(?: (?:(?:of"
-        rf"|the|de|van|von|al) )?(?-i:{_WORD}))*(?![:\w]|\*\*)"
+        rf"|the|de|van|von|al) )?(?-i:{_WORD}))*(?: \d{{1,4}}(?=[.!;,]?$))?(?![:\w]|\*\*)"
         r"|(?<=[\u3040-\u30ff\u4e00-\u9fff])(?-i:[A-Z][A-Za-z][A-Za-z0-9.+-]*[A-Za-z0-9])",
     ),
 )
@@ -78,10 +99,10 @@ def values(
     """
     question = asks(sentence)
     taken = [False] * len(sentence)
-    for start, end in but:
-        taken[start:end] = [True] * (end - start)
+    cuts = [(0, 0), *sorted(but), (len(sentence), len(sentence))]
+    rest = [(end, start) for (_, end), (start, _) in pairwise(cuts)]
     for kind, pattern in _patterns(languages):
-        for match in pattern.finditer(sentence):
+        for match in chain.from_iterable(pattern.finditer(sentence, *span) for span in rest):
             free = match.end() > match.start() and not any(taken[match.start() : match.end()])
             if free and not (question and kind not in _IN_QUESTIONS) and not _is_word(kind, match):
                 taken[match.start() : match.end()] = [True] * (match.end() - match.start())
@@ -106,7 +127,7 @@ def _patterns(languages: tuple[Language, ...]) -> tuple[tuple[Kind, re.Pattern[s
 
 def _is_word(kind: Kind, match: re.Match[str]) -> bool:
     """Whether a capitalized match is no name of interest: a common word, or the addressee."""
-    if kind is not Kind.NAME:
+    if kind is not Kind.NAME or match[0][-1].isdigit():
         return False
     spoken_to = _VOCATIVE.search(match.string[: match.start()]) and not match.string[match.end() :].strip(".!…~ ")
     return bool(spoken_to or _NO_NAME.fullmatch(match[0]))

@@ -112,7 +112,9 @@ class Statement:
 
     kind: Kind
     of: str
-    """Who of the speaker's people it is about, such as `daughter`; empty for the speaker."""
+    """Who of the speaker's people it is about, such as `daughter`; empty for the speaker and for `who`."""
+    who: str
+    """The name of whom it is about; empty for the speaker and the speaker's people."""
     relation: str
     match: re.Match[str]
 
@@ -123,7 +125,7 @@ def statements(sentence: str, languages: tuple[Language, ...]) -> Iterator[State
         return
     taken: dict[Kind, int] = {}
     found = [
-        Statement(kind, (match.groupdict().get("of") or "").lower(), _relation(relation, match), match)
+        Statement(kind, _said(match, "of"), _said(match, "who"), _relation(relation, match), match)
         for language in languages
         for kind, relation, pattern in language.stated
         for match in pattern.finditer(sentence)
@@ -147,7 +149,7 @@ def owner(before: str, speaker: str, languages: tuple[Language, ...]) -> Owner |
     for language in languages:
         if match := language.is_owned.search(before):
             found = _owner(match, speaker, language)
-            start = min(match.start(name) for name, text in match.groupdict().items() if text)
+            start = min(match.start(name) for name, text in match.groupdict().items() if text and "verb" not in name)
             return replace(found, start=start) if found else None
     return None
 
@@ -174,6 +176,10 @@ def _owner(match: re.Match[str], speaker: str, language: Language) -> Owner | No
     if (whose and whose not in language.articles) or (speaker == _ASSISTANT and noun in _ATTRIBUTES):
         return None
     return Owner(noun, relation, definite=True, loose=not verb)
+
+
+def _said(match: re.Match[str], group: str) -> str:
+    return (match.groupdict().get(group) or "").lower()
 
 
 def _relation(relation: str, match: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
 """English."""
 
-from purser.context.facts.languages.language import Language
+from purser.context.facts.languages.language import Language, started
 from purser.context.facts.values import ALLERGY, DIET, Kind
 
 DAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
@@ -12,6 +12,10 @@ _SPAN = r"(?:day|night|week(?:end)?|month|year|spring|summer|fall|autumn|winter)
 _HOUR = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _FEW = rf"(?:a|an|{_HOUR}|a few|a couple of|\d+)"
 _COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d+(?:[.,]\d+)*)"
+_START = started("to", "between|and")
+_ORDINAL = r"\d{1,2}(?:st|nd|rd|th)?"
+_ON_DAY = rf"(?:,? (?:an? )?{DAY}\b(?!,? (?:the )?(?:\d|{MONTH}))| \({DAY}\))?"
+"""The weekday after a date."""
 _NO_NOUN = (
     r"(?:of|and|or|to|in|at|is|are|was|were|for|with|more|than|the|from|on|by|as|if|but|when|that|this|which|who"
     r"|will|can"
@@ -37,12 +41,24 @@ _VAGUE = (
     r"(?!(?:it|that|this|these|those|them|you|your|him|her|how|what|when|where|to (?:see|hear|know)|the way|seeing"
     r"|hearing|knowing|a lot|so|and|but|me|us)\b)"
 )
-_ADVERB = r"(?:(?:\w+ly|also|always|still|just|do|don['’]t|do not|no longer|now|much|rather|used to) )*"
+_ADVERB = (
+    r"(?:(?:\w+ly|also|always|still|just|do|don['’]t|do not|doesn['’]t|does not|no longer|now|much|rather|used to) )*"
+)
+_NO_PRONOUN = r"(?! ?(?:it|that|this|them|these|those|you|me|us|him|her|anything|anyone)\b)"
+_NAME = (
+    r"(?-i:(?!(?:I|It|He|She|We|You|They|This|That|These|Those|There|Here|What|Which|Who|Where|When|How|If|No|Not|The"
+    r"|An?|My|Our|Your|His|Her|Its|Their|And|But|So|Or|Then|Also|Because|Since|Now|Nobody|None|Nothing|Everyone"
+    r"|Everybody|Everything|Someone|Somebody|Something|Anyone|Anybody|One|All|Please)\b)[A-ZÀ-ÖØ-Þ][\w-]+"
+    r"(?: [A-ZÀ-ÖØ-Þ][\w-]+)?)(?:['’]s \w+)?"
+)
+_WHO = rf"\b(?:I|we|(?:my|our) (?P<of>{_WORD}(?: {_WORD}){{0,2}}?)|(?P<who>{_NAME}))"
+_IS = rf"{_WHO}(?:['’](?:m|re|s)| am| are| is)(?:n['’]t)?"
+_HAS = rf"{_WHO}(?:['’]ve| {_ADVERB}(?:have|has))"
 _IDLE = (
     r"(?!(?:worry|stress|panic|fret|hurry|rush|forget|know|you|hesitate|give|be|get|mention|miss|stop|have|let|even|think|say|lose|thank|need|want"
     r"|see|feel|really|sweat|mind|make it)\b)"
 )
-_TO = r"(?:\s*\b(?:at|on|for|to|by|around|about|the|until|in|with|a|like|say)\b)*[\s,:]*"
+_TO = r"(?:\s*\b(?:at|on|for|to|by|after|before|from|around|about|the|until|in|with|a|like|say)\b)*[\s,:]*"
 _SETTLED = (
     r"(?:decided|agreed|chose|settled|opted|picked(?! up)|go with|going with|went with"
     r"|(?:switched|switch|switching|migrated) to)"
@@ -56,6 +72,15 @@ _MOVED = (
     r"\b(?:(?:has been |have been |was |were |is |are |got )?(?:chang|mov|push|shift|postpon|reschedul|rais"
     r"|increas|extend|delay|reduc|lower)ed"
     r"|(?:has been |was |is |got )(?:set|cut|put))(?: back| forward| up| out)? (?:to|until)\b"
+)
+_WISH = (
+    r"\b(?!(?:I|we|you|to|not|would|really|also|just|only|still|even|now|always|never)\b)[\w'’-]+(?:['’]d| would)?"
+    r"(?: (?:really|also|just|now|still))? (?:(?:wants?|wanted|like[sd]?|prefers?|hopes|ask(?:s|ed)|insists?|intends?)"
+    r" (?:\w+ )?(?:to|on)|propos(?:es?|ed)|suggest(?:s|ed)?|recommend(?:s|ed)?|demand(?:s|ed)?)\b"
+)
+"""The wish of somebody else."""
+_INTERJECTION = (
+    r"(?:^|[,;.] ?)(?:(?:no|nope|sorry|wait|oops|actually|scratch that|rather|better|on second thought)\b[\s,.:!—-]*)+"
 )
 
 ENGLISH = Language(
@@ -82,31 +107,42 @@ ENGLISH = Language(
             "are",
             "be",
             "have",
+            "has",
+            "an",
+            "let",
+            "s",
+            "t",
             "do",
             "can",
         ]
     ),
     values={
         Kind.DATE: (
-            rf"\b(?:{DAY},? )?(?:{MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?\b(?!:)|\d{{1,2}}(?:st|nd|rd|th)?"
-            rf"(?: of)? {MONTH}\b(?:,? \d{{4}})?|{MONTH},? \d{{4}}\b)"
+            rf"\b(?:{DAY},? )?(?:{MONTH}\.? {_ORDINAL}(?:(?: ?[-–] ?| (?:to|and) ){_ORDINAL}(?! ?(?:[ap]m|{MONTH})\b))?"
+            rf"(?:,? \d{{4}})?\b(?!:)"
+            rf"|(?:{_ORDINAL}(?: ?[-–] ?| (?:to|and) ))?{_ORDINAL}(?: of)? {MONTH}\b(?:,? \d{{4}})?){_ON_DAY}"
+            rf"|\b(?:{DAY},? )?{MONTH},? \d{{4}}\b"
             rf"|\b(?:the day (?:after tomorrow|before yesterday)|yesterday|tomorrow"
             rf"|(?:last|next|this past|this coming) (?:{_SPAN}|{DAY}|{MONTH})\b|{_FEW} {_SPAN}s? ago)\b"
             rf"|(?:(?<=\bin )|(?<=\bby )|(?<=\bsince )|(?<=\buntil )|(?<=\bto )){MONTH}(?!\w)|\b{DAY}(?!\w)"
         ),
         Kind.TIME: (
-            rf"\b\d{{1,2}}\s?[ap](?:\.m\.|m\b)|\b(?:half past|(?:a )?quarter (?:past|to)) (?:{_HOUR}|\d{{1,2}})\b"
+            rf"{_START}\b\d{{1,2}}\s?[ap](?:\.m\.|m\b)"
+            rf"|\b(?:half past|(?:a )?quarter (?:past|to)) (?:{_HOUR}|\d{{1,2}})\b"
             rf"|\b(?:{_HOUR}|\d{{1,2}}) o['’]clock\b|\b(?:noon|midnight)\b"
         ),
         Kind.MONEY: (
-            r"\b\d(?:[\d,]*\d)?(?:\.\d+)?\s?(?:k\s)?(?:dollars|bucks|euros?|pounds|cents|yuan|yen|won|USD|EUR|GBP"
+            rf"{_START}\b\d(?:[\d,]*\d)?(?:\.\d+)?\s?(?:k\s)?(?:dollars|bucks|euros?|pounds|cents|yuan|yen|won|USD|EUR|GBP"
             r"|CNY|RMB|JPY|KRW)\b"
         ),
         Kind.ADDRESS: (
             rf"(?-i:\b\d{{1,5}}[A-Za-z]? (?:(?:[A-Z][\w'’.-]*|\d+(?:st|nd|rd|th)) ){{1,4}}{_STREET}\b"
             r"(?:,? (?:[Aa]pt|[Ss]uite|[Uu]nit|[Ff]lat)\.? ?\w+)?)"
         ),
-        Kind.NUMBER: rf"\b{_COUNT}[ -](?!{_NO_NOUN})(?:(?:business|working|checked) )?(?-i:[a-z]{{3,}})(?:-[a-z]+)*\b",
+        Kind.NUMBER: (
+            rf"{started('to', 'between|and', _COUNT)}\b{_COUNT}[ -](?!{_NO_NOUN})(?:(?:business|working|checked) )?"
+            r"(?-i:[a-z]{3,})(?:-[a-z]+)*\b"
+        ),
         Kind.NAME: "",
     },
     owned=(
@@ -120,7 +156,7 @@ ENGLISH = Language(
         r"|from|up to|the))*\s*[\"“'(#]*"
         rf"|\b{_CHANGE}\w* (?P<whose_2>the|my|our|her|his) (?P<noun_2>(?:{_WORD} ){{0,3}}?{_WORD})(?: (?:back"
         rf"|forward|up|down|out))?"
-        r" (?P<verb_2>to|until|for)(?: (?:at|about|around|the|on))*\s*|\b(?:make|set) (?P<whose_3>the|my"
+        r" (?P<verb_2>to|until|for)(?: (?:at|about|around|the|on))*\s*|\b(?P<verb_3>make|set) (?P<whose_3>the|my"
         r"|our) (?P<noun_3>(?:\w+ ){0,3}\w+)(?: (?:at|on|for))?\s*"
         r"|\bI(?:['’](?:m|ve)| am| have)? (?:now |just |actually |currently |also )*(?P<does>live|moved|work|staying"
         r"|called|weigh)(?: (?:at|in|on|to|as|for))*\s*"
@@ -144,19 +180,21 @@ ENGLISH = Language(
                 rf"|cannot stand) {_VAGUE}{_OBJECT}",
             ),
             ("", rf"\bI(?:['’]m| am) {_ADVERB}(?:not )?(?:very )?(?:a (?:big |huge )?fan of|into) {_OBJECT}"),
-            (ALLERGY, rf"\bI(?:['’]m| am) {_ADVERB}(?:not )?(?:\w+ly )?allergic to {_OBJECT}"),
-            (ALLERGY, rf"\bI(?:['’]ve| {_ADVERB}have) (?:an? |any |no )?(?:\w+ )?allergy to {_OBJECT}"),
+            (ALLERGY, rf"{_IS} {_ADVERB}(?:not )?(?:\w+ly )?allergic to {_OBJECT}"),
+            (ALLERGY, rf"{_HAS} (?:an? |any |no )?(?:\w+ )?allergy to {_OBJECT}"),
             (
                 ALLERGY,
-                rf"\b(?:my|our) (?P<of>{_WORD}(?: {_WORD}){{0,2}}?)(?: is| are|['’]s|['’]re)(?:n['’]t)? {_ADVERB}"
-                rf"(?:not )?(?:\w+ly )?allergic to {_OBJECT}",
+                rf"{_HAS} (?:an? |any |no )?(?:(?:severe|serious|strong|bad|mild|slight) )?(?!(?:an?|any|no|known|many"
+                r"|some|severe|serious|strong|bad|mild|slight)\b)"
+                r"([\w'’ -]{2,30}?) allerg(?:y|ies)\b(?! to\b)",
             ),
-            (DIET, r"\bI(?:['’]m| am) (?:(?:a|also|now|not|no longer|\w+ly) )*(vegan|vegetarian|pescatarian)\b"),
+            (DIET, rf"{_IS} (?:(?:a|also|now|not|no longer|\w+ly) )*(vegan|vegetarian|pescatarian)s?\b"),
             (
                 "",
-                r"\bI(?:['’]m| am) (?:(?:a|also|now|not|no longer|\w+ly) )*(lactose intolerant|gluten[- ]free"
-                r"|diabetic)\b",
+                rf"{_IS} (?:(?:a|also|now|not|no longer|\w+ly) )*([\w-]+[- ]intolerant|gluten[- ]free|diabetic"
+                r"|co?eliac)s?\b",
             ),
+            ("", rf"{_HAS} (?:(?:type \d|an?|no) )*(diabetes|co?eliac disease|[\w-]+ intolerance)\b"),
             ("", rf"\bI(?:['’]d| would) (?:much |\w+ly )*(?:prefer|rather) {_OBJECT}"),
         ),
         Kind.NEGATION: (
@@ -175,9 +213,18 @@ ENGLISH = Language(
             ),
             (
                 "rules out",
+                rf"{_WHO} (?:never|cannot|can['’]t|can not|must not|mustn['’]t|may not|won['’]t"
+                rf"|do(?:es)?(?:n['’]t| not)|no longer) (?:eat|drink|tolerate|digest)s?\b{_NO_PRONOUN}{_CLAUSE}+",
+            ),
+            (
+                "rules out",
+                rf"{_WHO} (?:cannot|can['’]t|can not|must not|mustn['’]t|may not) have (?!been\b|to\b){_NO_PRONOUN}"
+                rf"{_CLAUSE}+",
+            ),
+            (
+                "rules out",
                 r"\bI (?:never|do not|don['’]t|won['’]t|cannot|can['’]t) "
-                rf"(?:eat|drink|smoke|want(?! to)|need|own|fly|use|drive|accept|work|speak|take)\b"
-                rf"(?! (?:it|that|this|them|these|those|you|me|us|him|her|anything|anyone)\b){_CLAUSE}+",
+                rf"(?:smoke|want(?! to)|need|own|fly|use|drive|accept|work|speak|take)\b{_NO_PRONOUN}{_CLAUSE}+",
             ),
         ),
         Kind.DECISION: (
@@ -204,8 +251,8 @@ ENGLISH = Language(
         r"\b(?:not|isn['’]t|aren['’]t|no longer)(?: (?:at|on|in|for|the"
         r"|use))* (?P<old>[^.,;!?]{1,60}?),? but (?:rather )?(?P<new>[^.,;!?]{1,60})",
         r"\b(?:replace|swap)d? (?P<old>[^.,;!?]{1,60}?) (?:with|for|by) (?P<new>[^.,;!?]{1,60})",
-        r"\b(?:change|switch|move|update|rename|push|raise|cut|went|goes"
-        r"|migrate)\w*(?: [\w ]{1,30}?)? from (?P<old>[^.,;!?]{1,40}?) to (?P<new>[^.,;!?]{1,40})",
+        rf"\b(?:{_CHANGE}|renam|went|goes|migrat|ris|rose|grew|fell|dropped)\w*(?: [\w ]{{1,30}}?)?"
+        r" from (?P<old>[^.,;!?]{1,40}?) to (?P<new>[^.,;!?]{1,40})",
         r"\b(?:it|that)(?:['’]s| is) not (?P<old>[^.,;!?]{1,60}?)[,;] (?:it|that)(?:['’]s"
         r"| is) (?P<new>[^.,;!?]{1,60})",
     ),
@@ -225,10 +272,9 @@ ENGLISH = Language(
         rf"| is) now\b{_TO}"
         rf"|{_MOVED}{_TO}|\bcorrection:?{_TO}"
         rf"|\b(?:is|are|['’]s|['’]re) (?:now|actually){_TO}|\bnow (?:it(?:['’]s| is)|leaves|starts|costs)\b{_TO}"
-        rf"|(?:^|[,;.] ?)(?:no|nope|sorry|wait|oops|actually|scratch that|rather|better"
-        rf"|on second thought)\b[\s,.:!—-]*"
-        rf"(?:(?:no|sorry|wait|actually|it(?:['’]s| is)|let['’]s (?:do|say|go with)|we['’]re)[\s,]+)*{_TO}"
+        rf"|{_INTERJECTION}(?:it(?:['’]s| is)|let['’]s (?:do|say|go with)|we['’]re)[\s,]+{_TO}"
     ),
+    interjection=rf"{_INTERJECTION}{_TO}",
     cue_after=r"^,? (?:instead(?! of)|after all|rather(?! than)|now\b)",
     alternative=(
         r"^(?:(?:no|nope|actually|sorry|wait|hmm|ok|okay|then|oh|well|please|and|let['’]s(?: do| use| go with"
@@ -239,6 +285,7 @@ ENGLISH = Language(
     changed=r"\b(?:instead|after all|rather than|changed (?:my|our) mind|on second thought|switch(?:ed|ing)? to)\b",
     unsure=(
         r"\b(?:if|unless|whether|maybe|perhaps|might|could have|would have|wish|almost|nearly|suppose)\b"
+        rf"|{_WISH}"
         r"|\b(?:(?:do|did|can|ca|could|should"
         rf"|would|will|wo)(?:n['’]t| not)|cannot|never) (?:\w+ )?(?:make|{_CHANGE}\w*)\b"
     ),

@@ -1,12 +1,13 @@
 """French."""
 
-from purser.context.facts.languages.language import Language
+from purser.context.facts.languages.language import Language, started
 from purser.context.facts.values import ALLERGY, DIET, Kind
 
 _DAY = r"(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)"
 _MONTH = r"(?:janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre)"
 _HOUR = r"(?:une|deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze)"
 _COUNT = r"(?:deux|trois|quatre|cinq|six|sept|huit|neuf|dix|onze|douze|\d+(?:[.,]\d+)*)"
+_START = started("à", "entre|et")
 _NO_NOUN = (
     r"(?:de|du|des|et|ou|à|en|le|la|les|que|qui|pour|par|avec|plus|mais|si|ne|pas|est|sont|heures?|euros?|dollars"
     r"|fois|sur|dans"
@@ -20,7 +21,16 @@ _END = (
     r"|c['’]|suis)\b|j['’])|[.,;!?]|$)"
 )
 _OBJECT = rf"([^.,;!?\n]{{2,}}?){_END}"
-_TO = r"(?:\s*(?:\b(?:à|au|le|la|les|pour|en|de|du|est|sera|vers)\b|l['’]))*[\s,:]*"
+_TO = r"(?:\s*(?:\b(?:à|au|le|la|les|pour|en|de|du|après|avant|dès|est|sera|vers)\b|l['’]))*[\s,:]*"
+_NAME = (
+    r"(?-i:(?!(?:Je|Tu|Il|Elle|On|Nous|Vous|Ils|Elles|Ce|Ceci|Cela|Ça|Cette|Cet|Le|La|Les|Un|Une|Mon|Ma|Mes|Ton|Ta|Son|Sa"
+    r"|Notre|Votre|Leur|Non|Oui|Qui|Que|Si|Et|Mais|Donc|Car|Personne|Tout|Tous|Rien)\b)[A-ZÉÈÀÂÎÔ][\w-]+"
+    r"(?: [A-ZÉÈÀÂÎÔ][\w-]+)?)"
+)
+_WHO = rf"\b(?:(?:mon|ma|mes|notre|nos) (?P<of>{_WORD}(?: {_WORD})?)|(?P<who>{_NAME}))"
+_IS = rf"(?:\bje (?:ne )?suis|\bnous (?:ne )?sommes|\bon (?:n['’])?est|{_WHO} (?:est|sont|n['’]est|ne sont))"
+_HAS = rf"(?:\bj['’]ai|\bje n['’]ai|\bnous (?:n['’])?avons|\bon (?:n['’])?a|{_WHO} (?:n['’])?(?:a|ont))"
+_INTERJECTION = r"(?:^|[,;.] ?)(?:(?:non|pardon|désolée?|attends|attendez|oups|correction)[\s,.:]+)+"
 
 FRENCH = Language(
     markers=frozenset(
@@ -92,24 +102,25 @@ FRENCH = Language(
     ),
     values={
         Kind.DATE: (
-            rf"\b(?:{_DAY} )?(?:1er|\d{{1,2}}) {_MONTH}(?: \d{{4}})?\b|\b{_MONTH} \d{{4}}\b|\b(?:avant-hier|hier"
+            rf"\b(?:{_DAY} )?(?:(?:1er|\d{{1,2}})(?: ?[-–] ?| (?:au|et) ))?(?:1er|\d{{1,2}}) {_MONTH}(?: \d{{4}})?\b"
+            rf"(?:,? (?:un )?{_DAY}\b(?! \d)| \({_DAY}\))?|\b{_MONTH} \d{{4}}\b|\b(?:avant-hier|hier"
             rf"|après-demain|demain)\b"
             rf"|\b{_DAY}(?: prochain| dernier)?\b|\b(?:la semaine|le mois|l['’]année|l['’]an) (?:prochaine?"
             rf"|derni(?:er|ère)|passée?)"
             rf"|\bil y a (?:une?|{_COUNT}) (?:jours?|semaines?|mois|ans?|années?)\b|(?<=\ben ){_MONTH}\b"
         ),
         Kind.TIME: (
-            rf"(?<!pendant )(?<!dans )(?<!en )(?<![\d,.])\b(?:\d{{1,2}} ?h(?: ?\d\d)?|(?:\d{{1,2}}"
+            rf"(?<!pendant )(?<!dans )(?<!en )(?<![\d,.]){_START}\b(?:\d{{1,2}} ?h(?: ?\d\d)?|(?:\d{{1,2}}"
             rf"|{_HOUR}) heures?(?! de (?!l))(?: (?:et demie|et quart|moins le quart|\d\d))?)\b"
             r"(?: du (?:matin|soir)| de l['’]après-midi)?|\b(?<!après-)(?:midi|minuit)(?: et demi)?\b"
         ),
-        Kind.MONEY: r"\b\d(?:[\d.,]|[ \u00a0\u202f]\d{3})*\s?(?:€|\$|£|euros?\b|dollars?\b|francs?\b)",
+        Kind.MONEY: rf"{_START}\b\d(?:[\d.,]|[ \u00a0\u202f]\d{{3}})*\s?(?:€|\$|£|euros?\b|dollars?\b|francs?\b)",
         Kind.ADDRESS: (
             r"\b\d{1,4}(?: ?(?:bis|ter))?,? (?:rue|avenue|boulevard|place|chemin|allée|impasse|quai|route|cours)"
             r"(?: (?:de|du|des|la|le|les)| (?:de )?l['’]"
             r"| d['’])* ?(?-i:[A-ZÉÈÀÂÎÔ][\w'’-]*)(?: (?-i:[A-ZÉÈÀÂÎÔ][\w'’-]*))*"
         ),
-        Kind.NUMBER: rf"\b{_COUNT} (?!{_NO_NOUN})(?-i:[a-zàâçéèêëîïôûù]{{3,}})\b",
+        Kind.NUMBER: rf"{started('à', 'entre|et', _COUNT)}\b{_COUNT} (?!{_NO_NOUN})(?-i:[a-zàâçéèêëîïôûù]{{3,}})\b",
         Kind.NAME: "",
     },
     owned=(
@@ -142,20 +153,19 @@ FRENCH = Language(
             ),
             (
                 ALLERGY,
-                rf"\bje (?:ne )?suis (?:(?:aussi|très|pas|gravement|plus) )*allergique (?:à la |à l['’]"
-                rf"|aux? |à ){_OBJECT}",
+                rf"{_IS} (?:(?:aussi|très|pas|gravement|plus) )*allergiques? (?:à la |à l['’]|aux? |à ){_OBJECT}",
             ),
-            (
-                ALLERGY,
-                rf"\bj(?:['’]ai une |e n['’]ai (?:pas|plus) d['’]\s?)allergie (?:à la |à l['’]|aux? |à ){_OBJECT}",
-            ),
-            (ALLERGY, r"\bje suis [^.,;!?]{1,40} et (?:aussi )?allergique (?:à la |à l['’]|aux? |à )([\w' -]+)"),
+            (ALLERGY, rf"{_HAS} (?:une |(?:pas|plus) d['’]\s?)allergie (?:à la |à l['’]|aux? |à ){_OBJECT}"),
+            (ALLERGY, rf"{_IS} [^.,;!?]{{1,40}} et (?:aussi )?allergiques? (?:à la |à l['’]|aux? |à )([\w' -]+)"),
             (
                 DIET,
-                r"\bje (?:ne )?suis (?:(?:plus|pas|devenue?|maintenant|aussi) )*(végane?|végétarien(?:ne)?"
-                r"|vegan)\b",
+                rf"{_IS} (?:(?:plus|pas|devenue?|maintenant|aussi) )*(végan(?:e|es|s)?|végétarien(?:ne)?s?|vegan)\b",
             ),
-            ("", r"\bje (?:ne )?suis (?:(?:plus|pas) )?(intolérante? au lactose|diabétique)\b"),
+            (
+                "",
+                rf"{_IS} (?:(?:plus|pas|aussi) )*(intolérante?s? (?:au|à la|aux) \w+|diabétiques?|c(?:œ|oe)liaques?)\b",
+            ),
+            ("", rf"{_HAS} (?:le |du |une )?(diabète|intolérance (?:au|à la|aux) \w+|maladie c(?:œ|oe)liaque)\b"),
         ),
         Kind.NEGATION: (
             (
@@ -165,7 +175,21 @@ FRENCH = Language(
                 rf"|sais)\w+[^.,;!?\n]{{0,30}}? ?(?:pas|jamais|rien|plus)\b{_CLAUSE}*",
             ),
             ("rules out", rf"\b(?:il est interdit|interdiction|il ne faut (?:pas|jamais)|on ne peut pas){_CLAUSE}+"),
-            ("rules out", rf"\bje ne (?:mange|bois|fume|veux|prends|utilise) (?:pas|jamais|plus)\b{_CLAUSE}+"),
+            (
+                "rules out",
+                rf"\bje ne (?:mange|bois|fume|veux|prends|utilise|tolère|supporte|digère)"
+                rf" (?:pas|jamais|plus)\b{_CLAUSE}+",
+            ),
+            (
+                "rules out",
+                rf"(?:\bnous ne (?:mangeons|buvons|tolérons|supportons)|(?:{_WHO}|\bon) ne (?:mange(?:nt)?"
+                rf"|boi(?:t|vent)|tolèr(?:e|ent)|support(?:e|ent)|digèr(?:e|ent))) (?:pas|jamais|plus)\b{_CLAUSE}+",
+            ),
+            (
+                "rules out",
+                rf"(?:\bje|\bnous|\bon|{_WHO}) ne (?:peux|peut|peuvent|pouvons|dois|doit|doivent|devons)"
+                rf" (?:pas|jamais|plus) (?:manger|boire|prendre)\b{_CLAUSE}+",
+            ),
         ),
         Kind.DECISION: (
             ("decides", rf"\b(?:nous avons|on a|j['’]ai) (?:finalement )?(?:décidé|choisi|opté|convenu)\b{_CLAUSE}+"),
@@ -194,22 +218,23 @@ FRENCH = Language(
         r"|en) )*(?P<old>[^.,;!?]{1,60})",
     ),
     cue=(
-        rf"\b(?:plutôt|finalement|en fait)\b{_TO}|\b(?:met(?:s|tez|tons)|décal\w*|repouss\w*|report\w*|déplac\w*"
+        rf"\bplutôt\b{_TO}|\b(?:met(?:s|tez|tons)|décal\w*|repouss\w*|report\w*|déplac\w*"
         rf"|avanc\w*|pass\w*|chang\w*|augment\w*|baiss\w*|réduis\w*)(?:-l[ae])?(?: \w+){{0,3}}?\s(?:à|au|pour"
         rf"|en)\b{_TO}"
         rf"|\bmet(?:s|tez|tons)(?:-l[ae])? {_TO}|\bje voulais dire{_TO}|\b(?:devrait|doit) être{_TO}|\b(?:est|sont"
         rf"|sera|coûte|part) (?:maintenant|désormais|finalement)\b{_TO}|\b(?:reporté|décalé|déplacé|avancé"
         rf"|passé)e?s? (?:à|au){_TO}|\bdisons{_TO}"
-        rf"|(?:^|[,;.] ?)(?:non|pardon|désolée?|attends|attendez|oups|correction)[\s,.:]+(?:(?:plutôt|c['’]est"
-        rf"|ce sera|disons)\s*)*{_TO}"
+        rf"|{_INTERJECTION}(?:c['’]est|ce sera)\s+{_TO}"
     ),
+    interjection=rf"(?:{_INTERJECTION}|\b(?:finalement|en fait)\b){_TO}",
     cue_after=r"^,? (?:plutôt(?! que)|à la place|finalement)\b",
     alternative=r"^(?:(?:non|finalement|plutôt|pardon|ok|alors|bon|en fait|attends)\b[\s,.]*)*(?:prends|prenons"
     r"|utilisons|utilise|on prend|on utilise)? ?(?P<new>[\w+#. -]{2,40}?)(?:,? (?:plutôt|à la place"
     r"|finalement))[.!]*$",
     changed=r"\b(?:plutôt|finalement|à la place|au lieu|changé d['’]avis|passe à)\b",
     unsure=r"\b(?:si|peut-être|pourrait|aurait|serait|presque|failli|ne (?:le |la )?(?:mets|change|déplace|décale"
-    r"|repousse)\w* pas|à moins)\b",
+    r"|repousse)\w* pas|à moins)\b|(?<!\bon )\b(?:veut|voudrait|aimerait)\b"
+    r"|(?<!\bje )(?<!\bon )\b(?:veulent|voudraient|aimeraient|proposent?|demandent?|souhaitent?|suggèrent?)\b",
     farewell=(
         rf"(?:^|(?<=[,.!] )|(?<=merci )|(?<=alors )|(?<=allez ))à (?:demain|bientôt|plus tard|tout à l['’]heure"
         rf"|la semaine prochaine|{_DAY}(?: prochain)?)(?=\s*(?:[.!]|$|,))"

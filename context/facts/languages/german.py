@@ -1,12 +1,14 @@
 """German."""
 
-from purser.context.facts.languages.language import Language
+from purser.context.facts.languages.english import MONTH
+from purser.context.facts.languages.language import Language, started
 from purser.context.facts.values import ALLERGY, DIET, Kind
 
 _DAY = r"(?:Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonnabend|Sonntag)"
 _MONTH = r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)"
 _HOUR = r"(?:eins?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)"
 _COUNT = r"(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|\d+(?:[.,]\d+)*)"
+_START = started("bis", "zwischen|und")
 _NO_NOUN = (
     r"(?:Uhr|Euro|Dollar|Franken|Mal|Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober"
     r"|November|Dezember)\b"
@@ -20,11 +22,18 @@ _END = (
 _DENIED = r"(?:(?:auch|jetzt|nun|inzwischen|gar|überhaupt|leider|stark|sehr|doch|nicht|mehr|keine?n?) )*"
 _OBJECT = rf"([^.,;!?\n]{{2,}}?)(?: (?:gar|überhaupt|leider|so|nicht|mehr))*{_END}"
 _TO = (
-    r"(?:\s*\b(?:um|am|auf|an|den|die|der|das|dem|im|in|für|bei|zu|zur|zum|erst|nur|es|sind|ist|doch|lieber"
+    r"(?:\s*\b(?:um|am|auf|an|den|die|der|das|dem|im|in|für|bei|zu|zur|zum|nach|vor|ab|bis|vom|erst|nur|es|sind|ist|doch|lieber"
     r"|besser)\b)*[\s,:]*"
 )
-
-_PERSON = rf"(?:mein|unser)e?r? (?P<of>{_WORD}(?: {_WORD})?)"
+_NAME = (
+    r"(?:^|(?<=[,;:] )|(?<=\bund )|(?<=\baber )|(?<=\bdass )|(?<=\bdenn )|(?<=\bweil ))(?-i:(?!(?:Ich|Er|Sie|Es|Wir|Ihr"
+    r"|Man|Du|Der|Die|Das|Den|Ein|Eine|Mein\w*|Dein\w*|Sein\w*|Ihre?|Unser\w*|Kein\w*|Dies\w*|Wer|Was|Wenn|Weil|Da"
+    r"|Dann|Hier|Niemand|Jemand|Jeder|Alle|Alles|Und|Aber)\b)[A-ZÄÖÜ][a-zäöüß-]+(?: [A-ZÄÖÜ][a-zäöüß-]+)?)"
+)
+_WHO = rf"(?:\b(?:mein|unser)e?r? (?P<of>{_WORD}(?: {_WORD})?)|(?P<who>{_NAME}))"
+_IS = rf"(?:\b(?:ich )?bin(?: ich)?|\bwir sind|\bsind wir|{_WHO} (?:ist|sind))"
+_HAS = rf"(?:\b(?:ich )?habe(?: ich)?|\bwir haben|\bhaben wir|{_WHO} (?:hat|haben))"
+_INTERJECTION = r"(?:^|[,;.] ?)(?:(?:nein|sorry|entschuldigung|moment|warte|halt|eigentlich|ach|quatsch|äh)[\s,.:]+)+"
 
 GERMAN = Language(
     capitalizes_nouns=True,
@@ -100,8 +109,10 @@ GERMAN = Language(
     ),
     values={
         Kind.DATE: (
-            rf"\b(?:{_DAY},? (?:den |dem )?)?\d{{1,2}}\. ?{_MONTH}(?: \d{{4}})?\b|\b{_MONTH} \d{{4}}\b"
-            rf"|\b\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}}|\d\d)?(?!\d)"
+            rf"\b(?:{_DAY},? (?:den |dem )?)?(?:\d{{1,2}}\. ?(?:[-–]|bis(?: zum)?|und) ?)?"
+            rf"\d{{1,2}}\. ?{_MONTH}(?: \d{{4}})?\b"
+            rf"(?:,? (?:der |ein(?:em)? )?{_DAY}\b(?!,? (?:de[nmr] )?\d)| \({_DAY}\))?|\b{_MONTH} \d{{4}}\b"
+            rf"|(?<![\w.])\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}}|\d\d)?(?!\d)"
             rf"|\b(?:vorgestern|gestern|übermorgen)\b|(?-i:\bmorgen\b)(?! früh aufstehen)"
             rf"|\b(?:letzte[nrsm]?|nächste[nrsm]?|vorige[nrsm]?|kommende[nrsm]?) (?:{_DAY}|Woche|Monat|Jahr|Sommer"
             rf"|Winter)\b|\b{_DAY}\b"
@@ -109,15 +120,18 @@ GERMAN = Language(
             rf"|(?<=\bim ){_MONTH}\b|(?<=\bbis ){_MONTH}\b"
         ),
         Kind.TIME: (
-            rf"\b(?:\d{{1,2}}(?:[:.]\d\d)?|{_HOUR}) ?Uhr(?: \d\d\b)?(?: (?:morgens|mittags|nachmittags|abends"
+            rf"{_START}\b(?:\d{{1,2}}(?:[:.]\d\d)?|{_HOUR}) ?Uhr(?: \d\d\b)?(?: (?:morgens|mittags|nachmittags|abends"
             rf"|nachts|früh))?"
             rf"|\b(?:halb|Viertel (?:vor|nach)|viertel) (?:{_HOUR}|\d{{1,2}})\b|(?<=\bum )(?:\d{{1,2}}"
             rf"|{_HOUR})\b(?![.,]?\d|\s?(?:%|€|Euro|Prozent|Grad|Minuten|Stunden))|\bMitternacht\b"
         ),
-        Kind.MONEY: r"\b\d(?:[\d.,]*\d)?\s?(?:€|\$|£|Euro\b|Dollar\b|Franken\b|CHF\b|Cent\b)",
+        Kind.MONEY: rf"{_START}\b\d(?:[\d.,]*\d)?\s?(?:€|\$|£|Euro\b|Dollar\b|Franken\b|CHF\b|Cent\b)",
         Kind.ADDRESS: r"(?-i:\b(?:[A-ZÄÖÜ][\wäöüß-]*(?: [A-ZÄÖÜ][\wäöüß-]*)? ?(?:[Ss]traße|[Ss]trasse|[Ss]tr\."
         r"|[Ww]eg|[Pp]latz|[Aa]llee|[Gg]asse|ufer|damm))) \d{1,4} ?(?-i:[a-z]\b)?",
-        Kind.NUMBER: rf"\b{_COUNT} (?!{_NO_NOUN})(?-i:[A-ZÄÖÜ][a-zäöüß]{{2,}})\b",
+        Kind.NUMBER: (
+            rf"{started('bis', 'zwischen|und', _COUNT)}\b{_COUNT} (?!{_NO_NOUN}|{MONTH}\b)"
+            r"(?-i:[A-ZÄÖÜ][a-zäöüß]{2,})\b"
+        ),
         Kind.NAME: r"(?:(?<=heiße )|(?<=Herr )|(?<=Herrn )|(?<=Frau )"
         r"|(?<=Name ist ))(?-i:[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ][\w-]+)?)",
     },
@@ -154,16 +168,17 @@ GERMAN = Language(
                 rf"(?!das[.,!]|es\b){_OBJECT}",
             ),
             ("", rf"\bich (?:esse|trinke|fliege|sitze) (?:lieber|keine?n?|nie) {_OBJECT}"),
-            (ALLERGY, rf"\b(?:ich )?bin (?:ich )?{_DENIED}allergisch (?:gegen|auf) {_OBJECT}"),
-            (ALLERGY, rf"\b(?:ich )?habe (?:ich )?{_DENIED}(?:eine )?Allergie (?:gegen|auf) {_OBJECT}"),
-            (ALLERGY, rf"\b(?:{_PERSON} ist|ich(?: bin)?|bin(?: ich)?) {_DENIED}gegen ([\w-]+) {_DENIED}allergisch\b"),
-            (ALLERGY, rf"\b{_PERSON} ist {_DENIED}allergisch (?:gegen|auf) {_OBJECT}"),
+            (ALLERGY, rf"{_IS} {_DENIED}allergisch (?:gegen|auf) {_OBJECT}"),
+            (ALLERGY, rf"(?:{_IS}|\bich|\bwir) {_DENIED}gegen ([\w-]+) {_DENIED}allergisch\b"),
+            (ALLERGY, rf"{_HAS} {_DENIED}(?:eine )?(?:\w+ )?Allergie (?:gegen|auf) {_OBJECT}"),
+            (ALLERGY, rf"{_HAS} {_DENIED}(?:eine )?(?:\w+ )?([\w-]{{2,}}?)-?allergie\b"),
             (
                 DIET,
-                rf"\bich bin {_DENIED}(?:kein |seit \w+ )?(Veganer(?:in)?"
-                r"|Vegetarier(?:in)?|vegan|vegetarisch)\b(?: mehr\b)?",
+                rf"{_IS} {_DENIED}(?:kein |seit \w+ )?(Veganer(?:in)?(?:nen)?"
+                r"|Vegetarier(?:in)?(?:nen)?|vegan|vegetarisch)\b(?: mehr\b)?",
             ),
-            ("", rf"\bich bin {_DENIED}(?:kein )?(laktoseintolerant|Diabetiker(?:in)?)\b"),
+            ("", rf"{_IS} {_DENIED}(?:kein )?(\w+intolerant|Diabetiker(?:in)?)\b"),
+            ("", rf"{_HAS} {_DENIED}(?:eine )?(Zöliakie|Diabetes|\w+intoleranz|\w+unverträglichkeit)\b"),
         ),
         Kind.NEGATION: (
             (
@@ -176,6 +191,16 @@ GERMAN = Language(
                 "rules out",
                 rf"(?:^|(?<=[,;:] ))(?:Lösche?|Ändere|Berühre|Buche|Schicke?|Benutze|Verwende|Fasse?"
                 rf"|Rufe?|Sende|Kaufe?|Nimm|Öffne) (?:[^.,;!?\n]{{0,40}} )?(?:nicht|nie|keine?n?)\b{_CLAUSE}*",
+            ),
+            (
+                "rules out",
+                rf"(?:\bich vertrage|\bwir (?:essen|trinken|vertragen)|{_WHO} (?:isst|trinkt|verträgt|essen|trinken"
+                rf"|vertragen)) (?:\w+ ){{0,2}}?(?:keine?[nr]?|nie|niemals)\b{_CLAUSE}+",
+            ),
+            (
+                "rules out",
+                rf"(?:\b(?:ich|wir)|{_WHO}) (?:darf|dürfen|kann|können|verträgt|vertrage|vertragen) {_CLAUSE}{{0,40}}?"
+                rf"\b(?:keine?[nr]?|nicht|nie)\b(?:{_CLAUSE}{{0,40}}? (?:essen|trinken|vertragen)|(?<=nicht))\b",
             ),
             ("rules out", rf"\b(?:darf|dürfen|kann|können) (?:[^.,;!?\n]{{0,20}} )?nicht {_CLAUSE}+(?:werden)"),
         ),
@@ -211,19 +236,24 @@ GERMAN = Language(
         r" (?:ist|sind|liegt|beträgt)(?: (?:jetzt|am|um|auf|bei|in|der|die|das|den))* (?P<new>[^.,;!?]{1,60})",
     ),
     cue=(
-        rf"\b(?:lieber|besser|doch)\b{_TO}|\b(?:mach(?:en)?|setz\w*|leg\w*|verschieb\w*|verleg\w*|änder\w*"
+        rf"\b(?:lieber|besser)\b{_TO}|\b(?:mach(?:en)?|setz\w*|leg\w*|verschieb\w*|verleg\w*|änder\w*"
         rf"|erhöh\w*|senk\w*|stell\w*)(?: \w+){{0,4}}?"
         rf"\s(?:auf|um|zu|draus)?{_TO}|\bich meinte{_TO}|\b(?:ist|sind|kostet|geht|liegt|beginnt) (?:jetzt|nun"
         rf"|doch)\b{_TO}(?:bei\s)?|\bsollte{_TO}|\bKorrektur:?{_TO}|\b(?:verschoben|verlegt|geändert|erhöht) auf{_TO}"
-        rf"|(?:^|[,;.] ?)(?:nein|sorry|entschuldigung|moment|warte|halt|eigentlich|ach|quatsch"
-        rf"|äh)[\s,.:]+(?:(?:es ist|es sind|wir treffen uns|ich meine)\s+)*{_TO}"
+        rf"|{_INTERJECTION}(?:es ist|es sind|wir treffen uns|ich meine)\s+{_TO}"
     ),
-    cue_after=r"^,? (?:draus|daraus|stattdessen|verschoben|verlegt|geändert|gelegt|doch lieber)\b",
+    interjection=rf"(?:{_INTERJECTION}|\bdoch\b){_TO}",
+    cue_after=r"^,? (?:draus|daraus|stattdessen|verschoben|verlegt|geändert|gelegt|verschieben|verlegen"
+    r"|ändern|legen|doch lieber)\b",
     alternative=r"^(?:(?:nein|doch|lieber|ach|sorry|moment|ok|okay|dann|eigentlich|bitte|also"
     r"|wir)\b[\s,.]*)*(?:nimm|nehmen wir|nehmen|nutze|nutzen wir|nutzen|verwenden wir|verwenden)? ?(?:doch "
     r"|lieber |stattdessen )*(?P<new>[\w+#. -]{2,40}?)(?<! statt)(?: stattdessen)[.!]*$",
     changed=r"\b(?:doch|lieber|stattdessen|statt|umentschieden|wechseln)\b",
-    unsure=r"\b(?:wenn|falls|vielleicht|könnten?|hätten?|würden?|fast|beinahe|nicht (?:auf|verschieben|ändern)|ob)\b",
+    unsure=(
+        r"\b(?:wenn|falls|vielleicht|könnten?|hätten?|würden?|fast|beinahe|nicht (?:auf|verschieben|ändern)|ob)\b"
+        r"|(?<!\bich )(?<!\bwir )\b(?:will|wollen|möchten?|wünscht|hofft|bittet|fordert|verlangt|empfiehlt|schlägt)\b"
+        r"(?! (?:ich|wir)\b)"
+    ),
     farewell=(
         rf"(?:^|(?<=[,.!] )|(?<=also )|(?<=dann )|(?<=danke ))bis (?:morgen|übermorgen|bald|dann|später|gleich"
         rf"|nächste \w+|nächsten {_DAY}|{_DAY}|zum \w+)(?=\s*(?:[.!]|$|,| im| in| früh| abend))"

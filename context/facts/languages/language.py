@@ -10,6 +10,18 @@ from purser.context.facts.values import Kind
 FLAGS = re.IGNORECASE
 
 
+def started(to: str, between: str = r"(?!)", number: str = r"\d+(?:[.,]\d+)*") -> str:
+    """The beginning of a range up to its last number, or nothing: `2 to ` of `2 to 3 days`.
+
+    Args:
+        to: words between the ends of a range; a dash joins them in any language.
+        between: a word before a range whose ends another one joins, and that word, as `between|and`.
+        number: a number of the range.
+    """
+    before, _, joins = between.partition("|")
+    return rf"(?:\b(?:{before}) {number} (?:{joins}) |(?<![\w.,-]){number}(?:\s?[-–~〜～]\s?| (?:{to}) ))?"
+
+
 @dataclass(frozen=True, eq=False)
 class Language:
     """Patterns of one language. All are searched in single sentences, without regard to case unless they say so."""
@@ -31,7 +43,8 @@ class Language:
     """Patterns of preferences, refusals and decisions, each after its relation.
 
     An empty relation stands for the text of the group that takes part, in lower case. The group `of` holds one of the
-    speaker's people, such as `daughter`, whom the statement is about; with the group `other`, it is about anybody.
+    speaker's people, such as `daughter`, and `who` a name, whom the statement is about; with the group `other`, it is
+    about anybody.
     """
     replacing: tuple[str, ...]
     """Patterns that name an old and a new value, as groups `old` and `new`; a number has no point and no comma."""
@@ -41,6 +54,8 @@ class Language:
     """Words before a value that replaces an earlier one, up to the value."""
     cue_after: str
     """Words after such a value, from its end."""
+    interjection: str
+    """Words such as "no" before a value, which replaces another one only if nothing else is said about it."""
     alternative: str
     """A sentence that only replaces an earlier choice, with the group `new`; statements with `changed` do it too."""
     changed: str
@@ -72,6 +87,10 @@ class Language:
     @cached_property
     def is_cue(self) -> re.Pattern[str]:
         return re.compile(rf"(?:{self.cue})\s*$", FLAGS)
+
+    @cached_property
+    def is_interjection(self) -> re.Pattern[str]:
+        return re.compile(rf"(?:{self.interjection})\s*$", FLAGS)
 
     @cached_property
     def is_cue_after(self) -> re.Pattern[str]:

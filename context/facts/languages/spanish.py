@@ -1,6 +1,6 @@
 """Spanish."""
 
-from purser.context.facts.languages.language import Language
+from purser.context.facts.languages.language import Language, started
 from purser.context.facts.values import ALLERGY, DIET, Kind
 
 _DAY = r"(?:lunes|martes|miércoles|miercoles|jueves|viernes|sábado|sabado|domingo)"
@@ -8,6 +8,7 @@ _MONTH = r"(?:enero|febrero|marzo|abril|mayo|junio|julio|agosto|sep?tiembre|octu
 _HOUR = r"(?:una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce)"
 _COUNT = r"(?:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|once|doce|\d+(?:[.,]\d+)*)"
 _UNIT = r"(?:día|semana|mes|año)(?:e?s)?"
+_START = started("a", "entre|y")
 _NO_NOUN = (
     r"(?:de|del|y|o|a|en|el|la|los|las|que|por|para|con|más|mas|menos|pero|si|no|es|son|horas?|h|euros?|dólares"
     r"|dolares|pesos|veces"
@@ -20,7 +21,15 @@ _END = (
 )
 _OBJECT = rf"([^.,;!?\n]{{2,}}?){_END}"
 _CLAUSE = r"[^.,;!?\n]"
-_TO = r"(?:\s*\b(?:a|al|el|la|los|para|por|en|de|del|es|son|sea|sean|sería)\b)*[\s,:]*"
+_TO = r"(?:\s*\b(?:a|al|el|la|los|para|por|en|de|del|después|antes|desde|hasta|es|son|sea|sean|sería)\b)*[\s,:]*"
+_NAME = (
+    r"(?-i:(?!(?:Yo|Tú|Él|Ella|Esto|Eso|Este|Esta|Ese|Esa|El|La|Los|Las|Un|Una|Mi|Mis|Tu|Su|Sus|No|Sí|Si|Qué|Quien|Quién"
+    r"|Nadie|Alguien|Nada|Todo|Todos|Y|Pero|Como|Porque|Ahora|Ya|También)\b)[A-ZÁÉÍÓÚÑ][\w-]+(?: [A-ZÁÉÍÓÚÑ][\w-]+)?)"
+)
+_WHO = rf"\b(?:(?:mis?|nuestr[oa]s?) (?P<of>{_WORD}(?: {_WORD})?)|(?P<who>{_NAME}))(?: también)?"
+_IS = rf"(?:\b(?:(?:ya )?no )?(?:soy|somos)|{_WHO}(?: ya)?(?: no)? (?:es|son))"
+_HAS = rf"(?:\b(?:(?:ya )?no )?(?:tengo|tenemos)|{_WHO}(?: ya)?(?: no)? tienen?)"
+_INTERJECTION = r"(?:^|[,;.] ?)(?:(?:no|perdón|perdona|espera|en realidad|bueno|digo)[\s,.:]+)+"
 
 SPANISH = Language(
     markers=frozenset(
@@ -79,7 +88,8 @@ SPANISH = Language(
     ),
     values={
         Kind.DATE: (
-            rf"\b(?:{_DAY},? )?\d{{1,2}} de {_MONTH}(?: del? \d{{4}})?\b|\b{_MONTH} del? \d{{4}}\b"
+            rf"\b(?:{_DAY},? )?(?:\d{{1,2}}(?: ?[-–] ?| (?:al?|y) ))?\d{{1,2}} de {_MONTH}(?: del? \d{{4}})?\b"
+            rf"(?:,? (?:un )?{_DAY}\b(?!,? \d)| \({_DAY}\))?|\b{_MONTH} del? \d{{4}}\b"
             rf"|\b(?:anteayer|antier|ayer|pasado mañana|(?<!la )mañana(?! por la)|mañana(?= por la))\b"
             rf"|\b(?:la |el )?(?:próxim[oa]|pasad[oa]) (?:{_DAY}|semana|mes|año)\b"
             rf"|\b(?:la semana|el mes|el año) (?:pasad[oa]|que viene|próxim[oa])\b|\b{_DAY}(?: pasado| que viene"
@@ -92,15 +102,16 @@ SPANISH = Language(
             rf"las? (?:\d{{1,2}}|{_HOUR})\b(?:[:.]\d\d)?(?: (?:y|menos) (?:media|cuarto|cinco|diez|veinte"
             rf"|veinticinco|\d{{1,2}})\b)?(?: en punto)?"
             rf"(?: de la (?:mañana|tarde|noche|madrugada)| [ap]\.?\s?m\b\.?| horas)?"
-            rf"|\b\d{{1,2}}(?::\d\d)? ?h(?:oras)?\b(?! \w+ de)|\bmediod[ií]a\b|\bmedianoche\b"
+            rf"|{_START}\b\d{{1,2}}(?::\d\d)? ?h(?:oras)?\b(?! \w+ de)|\bmediod[ií]a\b|\bmedianoche\b"
         ),
-        Kind.MONEY: r"\b\d(?:[\d.,]*\d)?\s?(?:€|\$|£|euros?\b|dólares\b|dolares\b|pesos\b|soles\b)(?:\s?/mes)?",
+        Kind.MONEY: rf"{_START}\b\d(?:[\d.,]*\d)?"
+        r"\s?(?:€|\$|£|euros?\b|dólares\b|dolares\b|pesos\b|soles\b)(?:\s?/mes)?",
         Kind.ADDRESS: (
             r"\b(?:calle|avenida|avda\.?|av\.|plaza|paseo|carrera|camino|c/) ?(?-i:[A-ZÁÉÍÓÚÑ][\w.]*)(?:(?: (?:de"
             r"|del|la|los|las|el))* (?-i:[A-ZÁÉÍÓÚÑ][\w]*))*"
             r"(?:,? (?:n[úu]mero|núm\.?|n\.º|nº))?,? \d{1,4}\b"
         ),
-        Kind.NUMBER: rf"\b{_COUNT} (?!{_NO_NOUN}|{_MONTH})(?-i:[a-záéíóúñ]{{3,}})\b",
+        Kind.NUMBER: rf"{started('a', 'entre|y', _COUNT)}\b{_COUNT} (?!{_NO_NOUN}|{_MONTH})(?-i:[a-záéíóúñ]{{3,}})\b",
         Kind.NAME: "",
     },
     owned=(
@@ -132,16 +143,18 @@ SPANISH = Language(
                 rf"|eso\b){_OBJECT}",
             ),
             ("", rf"(?<!si )\b(?:(?:ya )?no )?(?:prefiero|odio|detesto|adoro|no soporto) (?!que\b|eso\b){_OBJECT}"),
-            (ALLERGY, rf"\b(?:(?:ya )?no )?soy (?:muy )?al[ée]rgic[oa] (?:al? |a los |a las |a la )?{_OBJECT}"),
-            (ALLERGY, rf"\b(?:(?:ya )?no )?tengo (?:una |ninguna )?alergia (?:al? |a los |a las |a la )?{_OBJECT}"),
-            (DIET, r"\b(?:(?:ya )?no )?soy (vegan[oa]|vegetarian[oa])\b"),
-            ("", r"\b(?:(?:ya )?no )?soy (intolerante a la lactosa|celíac[oa]|diabétic[oa])\b"),
+            (ALLERGY, rf"{_IS} (?:muy |también )?al[ée]rgic[oa]s? (?:a los |a las |a la |al? )?{_OBJECT}"),
+            (ALLERGY, rf"{_HAS} (?:una |ninguna )?alergia (?:a los |a las |a la |al? )?{_OBJECT}"),
+            (DIET, rf"{_IS} (?:también )?(vegan[oa]|vegetarian[oa])s?\b"),
+            ("", rf"{_IS} (?:también )?(intolerantes? (?:a la|al) \w+|celíac[oa]s?|diabétic[oa]s?)\b"),
+            ("", rf"{_HAS} (diabetes|celiaquía|intolerancia (?:a la|al) \w+)\b"),
         ),
         Kind.NEGATION: (
             (
                 "rules out",
                 rf"(?:^|(?<=[,;:] )|(?<=\by )|(?<=favor )|(?<=¡))(?:por favor,? )?(?:no"
-                rf"|nunca) (?!te preocupes|sé|hay|es|está|me|te|lo|la|puedo|quiero|tengo|olvides|importa)\w+(?:es|as"
+                rf"|nunca) (?!te preocupes|se preocupe|pasa nada|importa"
+                rf"|sé|hay|es|está|me|te|lo|la|puedo|quiero|tengo|olvides)\w+(?:es|as"
                 rf"|en|an|e|a|éis|áis)\b{_CLAUSE}+",
             ),
             (
@@ -149,6 +162,15 @@ SPANISH = Language(
                 rf"\b(?:no se puede|no está permitido|está prohibido|ya no(?! (?:me|soy|tengo)\b)){_CLAUSE}+",
             ),
             ("rules out", rf"\b(?:nunca|no) (?:como|bebo|fumo|quiero|uso|acepto)\b{_CLAUSE}+"),
+            (
+                "rules out",
+                rf"\b(?:nunca|no) (?:tolero|comemos|bebemos|toleramos"
+                rf"|(?:puedo|podemos) (?:comer|beber|tomar))\b{_CLAUSE}+",
+            ),
+            (
+                "rules out",
+                rf"{_WHO} (?:ya )?(?:nunca|no) (?:comen?|beben?|toleran?|pueden? (?:comer|beber|tomar))\b{_CLAUSE}+",
+            ),
         ),
         Kind.DECISION: (
             (
@@ -181,17 +203,16 @@ SPANISH = Language(
         rf"|reduc)\w*(?: \w+){{0,3}}? (?:a|al|para|hasta)\b{_TO}"
         rf"|\b(?:cámbialo|muévelo|pásalo|ponlo|cámbiala|muévela|pásala|ponla|súbelo|bájalo|déjalo){_TO}(?:en\s)?"
         rf"|\bquise decir{_TO}|\bdebería ser{_TO}|\bahora (?:es|son|está|sale|cuesta){_TO}|\b(?:es|son|está|sale"
-        rf"|cuesta) ahora{_TO}|\bal final{_TO}|\bfinalmente{_TO}|\bcorrección:?{_TO}"
-        rf"|(?:^|[,;.] ?)(?:no|perdón|perdona|espera|en realidad|bueno|digo)[\s,.:]+(?:(?:mejor|que sea|es|son|era"
-        rf"|pon)\s+)*{_TO}"
+        rf"|cuesta) ahora{_TO}|\bcorrección:?{_TO}|{_INTERJECTION}(?:es|son|era|pon)\s+{_TO}"
     ),
+    interjection=rf"(?:{_INTERJECTION}|\b(?:al final|finalmente)\b){_TO}",
     cue_after=r"^,? (?:mejor|en su lugar|en (?:vez|lugar) de eso|al final)\b",
     alternative=r"^(?:(?:no|mejor|perdón|espera|bueno|entonces|en realidad|pues|al final)\b[\s,.]*)*(?:usa|usemos"
     r"|pon|toma|con|vamos con|prefiero)? ?(?P<new>[\w+#. -]{2,40}?)(?:,? (?:en su lugar|en (?:vez|lugar) de eso"
     r"|mejor|al final))[.!]*$",
     changed=r"\b(?:mejor|en (?:vez|lugar) de|en su lugar|al final|finalmente|cambié de idea)\b",
     unsure=r"\b(?:si|quizás?|tal vez|a lo mejor|ojalá|casi|no (?:lo |la )?(?:cambies|muevas|pases|pongas|podemos)"
-    r"|no puede)\b",
+    r"|no puede|quieren?|querrían?|propone[n]?|piden?|pretenden?|sugieren?|desean?|le[s]? gustaría)\b",
     farewell=(
         rf"(?:^|(?<=[,.!] )|(?<=[¡¿])|(?<=gracias )|(?<=pues ))(?:hasta|nos vemos|te veo|hablamos"
         rf"|nos hablamos)(?: (?:el|la|pronto|luego|entonces|de nuevo))*(?: (?:mañana|{_DAY}|semana que viene"

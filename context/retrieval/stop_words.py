@@ -44,7 +44,7 @@ ENGLISH = frozenset(_ENGLISH.split())
 """English stop words, which are left out of the index too."""
 _LISTS = [frozenset(words.split()) for words in (_GERMAN, _SPANISH, _FRENCH)]
 _WORD = re.compile(r"[^\W\d_]+")
-_TELLING: Mapping[frozenset[str], frozenset[str]] = {
+_MARKERS: Mapping[frozenset[str], frozenset[str]] = {
     own: own.difference(ENGLISH, _MEANS_ELSEWHERE.split()) for own in _LISTS
 }
 _ENGLISH_ALONE = ENGLISH.difference(*_LISTS)
@@ -53,8 +53,8 @@ _ENGLISH_ALONE = ENGLISH.difference(*_LISTS)
 def stop_words(question: str) -> frozenset[str]:
     """The stop words of the languages that a question is most likely in; none if it is more likely English."""
     words = _WORD.findall(question.lower())
-    told = {own: sum(word in telling for word in words) for own, telling in _TELLING.items()}
-    most = max(told.values())
+    counted = {own: sum(word in markers for word in words) for own, markers in _MARKERS.items()}
+    most = max(counted.values())
     if most <= sum(word in _ENGLISH_ALONE for word in words):
         return frozenset()
-    return frozenset[str]().union(*(own for own, times in told.items() if times == most))
+    return frozenset[str]().union(*(own for own, times in counted.items() if times == most))

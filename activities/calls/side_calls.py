@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from purser.activities.calls.attempts import Attempt, Attempts, NotStarted, anew
+from purser.activities.calls.attempts import Attempt, Attempts, anew
 from purser.activities.calls.uncancelled import uncancelled
+from purser.activities.models.egress.transport import SendPermit
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.budget.errors import BudgetError, LedgerUnavailable
 from purser.budget.gate import Amount
@@ -25,12 +26,54 @@ _ATTEMPTS = 3
 """Attempts of the calling activity: each may have settled its hold and died before it used the reply."""
 
 
-@dataclass(frozen=True, slots=True)
-class SideHold:
-    """The hold of a call that has not started."""
+@dataclass(slots=True)
+class SideCall:
+    """One call under its own hold. Its attempt starts when its request is ready to be sent."""
 
+    attempts: Attempts
+    """Starts and charges the attempt."""
+    tenant: str
+    model: str
     hold_id: str
     asked: Amount
+    """What was asked for, which a request of unknown cost is charged."""
+    output_tokens: int
+    """Most output tokens of the call."""
+    attempt: Attempt | None = None
+    """`None`: not started, so the provider cannot have charged anything."""
+
+    @property
+    def started(self) -> Attempt:
+        """The attempt of a request that was sent."""
+        assert self.attempt is not None
+        return self.attempt
+
+    async def start(self, pace: Awaitable[None]) -> SendPermit:
+        """Starts the attempt once `pace` returns, however long that takes: until then the call costs nothing.
+
+        Raises:
+            NotStarted: the budget has no room for another attempt under the hold.
+            HoldClosed, LedgerUnavailable
+        """
+        await pace
+        self.attempt = await uncancelled(
+            self.attempts.start(self.tenant, self.model, self.hold_id, self.asked, self.output_tokens)
+        )
+        if (task := asyncio.current_task()) is not None and task.cancelling():
+            await uncancelled(self.settle(Usage()))  # nothing was sent
+            raise asyncio.CancelledError
+        return self.attempt.permit
+
+    async def settle(self, usage: Usage, provider_request_id: str = "") -> None:
+        """Replaces the hold by the cost of the attempt."""
+        await self.attempts.settle(self.started, self.attempts.report(self.started, usage, provider_request_id))
+
+    async def failed(self, failure: Exception, reported: Usage | None = None) -> None:
+        """Ends the hold without a reply: with nothing if no attempt has started, otherwise as `Attempts.failed`."""
+        if self.attempt is None:
+            await self.attempts.ledger.release(self.tenant, hold_id=self.hold_id)
+        else:
+            await self.attempts.failed(self.attempt, failure, reported)
 
 
 class SideCalls:
@@ -85,27 +128,14 @@ class SideCalls:
 
     async def hold(
         self, tenant: str, key: str, path: Path, input_tokens: int, output_tokens: int = 0
-    ) -> SideHold | None:
+    ) -> SideCall | None:
         """Holds a call; `None` if a scope of the path has no room for it or needs its price."""
         quoted = quote(self.attempts.prices, self._model, Usage(input=input_tokens, output=output_tokens))
         request = HoldRequest(key, path, quoted.full, model=self._model, patient=False, priced=quoted.priced)
         answer = await self._held(tenant, request)
         if answer.hold_id is None or answer.state is not HoldState.HELD:
             return None
-        return SideHold(answer.hold_id, quoted.full)
-
-    async def start(
-        self, tenant: str, key: str, path: Path, input_tokens: int, output_tokens: int = 0
-    ) -> Attempt | None:
-        """Holds and starts an attempt; `None` if a scope of the path has no room for it or needs its price."""
-        held = await self.hold(tenant, key, path, input_tokens, output_tokens)
-        if held is None:
-            return None
-        try:
-            return await self.attempts.start(tenant, self._model, held.hold_id, held.asked, output_tokens)
-        except NotStarted:
-            await self._ledger.release(tenant, hold_id=held.hold_id)
-            return None
+        return SideCall(self.attempts, tenant, self._model, answer.hold_id, quoted.full, output_tokens)
 
     async def _held(self, tenant: str, request: HoldRequest) -> HoldAnswer:
         """Asks for a hold; a new one if an earlier attempt settled that of the key but died before using the reply."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from purser.activities.calls.attempts import Attempt
-from purser.activities.calls.side_calls import SideCalls
+from purser.activities.calls.attempts import Attempt, NotStarted
+from purser.activities.calls.side_calls import SideCall, SideCalls
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.errors import ProviderError
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
@@ -117,35 +117,39 @@ class Summarizer:
         if prompt_tokens + most_tokens > self.window:
             return NotWritten.TOO_LARGE
 
-        async def attempt() -> WrittenSummary | NotWritten:
-            started = await self._calls.start(tenant, key, path, prompt_tokens, most_tokens)
-            return await self._ask(started, messages, prompt_tokens) if started else NotWritten.REFUSED
+        async def ask() -> WrittenSummary | NotWritten:
+            call = await self._calls.hold(tenant, key, path, prompt_tokens, most_tokens)
+            return await self._ask(call, messages, prompt_tokens) if call else NotWritten.REFUSED
 
-        return await self._calls.closed(tenant, key, attempt(), otherwise=NotWritten.REFUSED)
+        return await self._calls.closed(tenant, key, ask(), otherwise=NotWritten.REFUSED)
 
     async def settle(self, written: WrittenSummary, connection: Connection | None = None) -> None:
         """Replaces the hold of a reply by its cost; joins the transaction of `connection`."""
         await self._calls.attempts.settle(written.attempt, written.report, connection)
 
-    async def _ask(self, attempt: Attempt, messages: Messages, prompt_tokens: int) -> WrittenSummary | NotWritten:
-        permit, attempts = attempt.permit, self._calls.attempts
+    async def _ask(self, call: SideCall, messages: Messages, prompt_tokens: int) -> WrittenSummary | NotWritten:
         request = ModelRequest(
-            self.model, messages, (), permit.cap, permit.request_id, self._api_base, TEMPERATURE,
-            tokens=attempt.asked.tokens,
+            self.model, messages, (), call.output_tokens, call.hold_id, self._api_base, TEMPERATURE,
+            tokens=call.asked.tokens,
         )  # fmt: skip
         partial = PartialReply()
         try:
             async with asyncio.timeout(self._timeout_s):
-                await self._provider.complete(request, partial)
+                await self._provider.complete(request, partial, lambda: call.start(self._provider.keep_pace(request)))
         except asyncio.CancelledError:
-            usage = await partial.charge_async(prompt_tokens, self.model) if partial.sent else Usage()
-            await uncancelled(attempts.settle(attempt, attempts.report(attempt, usage, partial.provider_request_id)))
+            if call.attempt is not None:
+                usage = await partial.charge_async(prompt_tokens, self.model) if partial.sent else Usage()
+                await uncancelled(call.settle(usage, partial.provider_request_id))
             raise
+        except NotStarted as failure:
+            await uncancelled(call.failed(failure))
+            return NotWritten.REFUSED
         except (ProviderError, TimeoutError) as failure:
             if not partial.complete:
-                reported = await partial.charge_reported(prompt_tokens, self.model)
-                await uncancelled(attempts.failed(attempt, failure, reported))
+                reported = await partial.charge_reported(prompt_tokens, self.model) if partial.sent else Usage()
+                await uncancelled(call.failed(failure, reported))
                 return NotWritten.TIMEOUT if isinstance(failure, TimeoutError) else NotWritten.NO_REPLY
+        attempt, attempts = call.started, self._calls.attempts
         usage = await partial.charge_async(prompt_tokens, self.model)
         report = attempts.report(attempt, usage, partial.provider_request_id)
         return WrittenSummary(partial.message().text, partial.finish_reason != "length", attempt, report)

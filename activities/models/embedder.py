@@ -6,11 +6,10 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from purser.activities.calls.attempts import Attempt, NotStarted
+from purser.activities.calls.attempts import NotStarted
 from purser.activities.calls.side_calls import SideCalls
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.errors import ProviderError
-from purser.activities.models.egress.transport import SendPermit
 from purser.activities.models.embedding_requests import EmbeddingRequest, Embeddings
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
 from purser.activities.models.provider import ModelProvider
@@ -94,30 +93,18 @@ class LiteLLMEmbedder:
     async def _ask(
         self, tenant: str, key: str, path: Path, texts: Sequence[str], tokens: int
     ) -> Sequence[Vector] | None:
-        model, attempts = self._model, self._calls.attempts
-        held = await self._calls.hold(tenant, key, path, tokens)
-        if held is None:
+        model = self._model
+        call = await self._calls.hold(tenant, key, path, tokens)
+        if call is None:
             return None
-        request = EmbeddingRequest(model.name, texts, held.hold_id, model.api_base, model.dimensions, tokens)
-        started: list[Attempt] = []
-
-        async def on_send() -> SendPermit:
-            # The pace may take longer than the timeout: an attempt that had started by then would be charged.
-            await self._provider.keep_pace(request)
-            started.append(await attempts.start(tenant, model.name, held.hold_id, held.asked))
-            return started[0].permit
-
+        request = EmbeddingRequest(model.name, texts, call.hold_id, model.api_base, model.dimensions, tokens)
         try:
             async with asyncio.timeout(model.timeout_s):
-                answer = await self._provider.embed(request, on_send)
+                answer = await self._provider.embed(request, lambda: call.start(self._provider.keep_pace(request)))
         except (ProviderError, TimeoutError, NotStarted) as failure:
-            if started:
-                await uncancelled(attempts.failed(started[0], failure))
-            else:
-                await uncancelled(attempts.ledger.release(tenant, hold_id=held.hold_id))
+            await uncancelled(call.failed(failure))
             return None
-        report = attempts.report(started[0], answer.usage or Usage(input=tokens))
-        await uncancelled(attempts.settle(started[0], report))
+        await uncancelled(call.settle(answer.usage or Usage(input=tokens)))
         return answer.vectors if _fit(answer, len(texts)) else None
 
 

@@ -191,6 +191,11 @@ async def meet(
         return await other
 
 
+async def no_attempts(own: Connection) -> None:
+    """Lets no attempt start until the transaction ends; for `meet`."""
+    await own.execute("lock table attempts in exclusive mode")
+
+
 async def meanwhile(pool: Pool, first: Callable[[Connection], Awaitable[Any]], then: Callable[[], Awaitable[T]]) -> T:
     """Runs `then` while the transaction of `first` is open, and returns its result; fails once it waits for `first`.
 

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from purser.activities.calls.attempts import Attempt
 from purser.activities.calls.side_calls import SideCalls
 from purser.budget.errors import KeyReused
 from purser.budget.postgres.connections.pools import Pool
@@ -15,25 +16,33 @@ from tests.support.ledger import TENANT, Books
 PATH = Path.parse(["session:s1"])
 
 
+async def started(calls: SideCalls) -> Attempt | None:
+    """The attempt of a call of 100 tokens under the key `k`, or `None` if it may not hold."""
+    if (call := await calls.hold(TENANT, "k", PATH, 100)) is None:
+        return None
+    await call.start(asyncio.sleep(0))
+    return call.started
+
+
 async def test_an_activity_that_died_with_its_charged_reply_calls_again_under_a_further_key(pool: Pool) -> None:
     books = Books.on(pool)
     calls = SideCalls("m", books.ledger, PriceBook({}, {}, None))
     holds = set()
     for _ in range(3):
-        attempt = await calls.start(TENANT, "k", PATH, 100)
+        attempt = await started(calls)
         assert attempt is not None
         await calls.attempts.settle(attempt, calls.attempts.report(attempt, Usage(input=60)))
         holds.add(attempt.hold_id)
     assert len(holds) == 3
     assert await books.balance() == {"spent": 180}
-    assert await calls.start(TENANT, "k", PATH, 100) is None
+    assert await started(calls) is None
     await books.check()
 
 
 async def test_an_activity_that_died_while_its_call_was_open_goes_on_under_the_same_hold(pool: Pool) -> None:
     books = Books.on(pool)
     calls = SideCalls("m", books.ledger, PriceBook({}, {}, None))
-    first, second = [await calls.start(TENANT, "k", PATH, 100) for _ in range(2)]
+    first, second = [await started(calls) for _ in range(2)]
     assert first is not None
     assert second is not None
     assert (second.hold_id, second.number) == (first.hold_id, 2)
@@ -44,7 +53,7 @@ async def test_an_activity_that_died_while_its_call_was_open_goes_on_under_the_s
 async def test_no_hold_remains_open_under_a_further_key_either(pool: Pool, error: type[BaseException]) -> None:
     books = Books.on(pool)
     calls = SideCalls("m", books.ledger, PriceBook({}, {}, None))
-    died = await calls.start(TENANT, "k", PATH, 100)
+    died = await started(calls)
     assert died is not None
     await calls.attempts.settle(died, calls.attempts.report(died, Usage(input=60)))
 
@@ -65,12 +74,12 @@ async def test_a_cancelled_call_that_was_charged_is_called_again_under_a_further
     calls = SideCalls("m", books.ledger, PriceBook({}, {}, None))
 
     async def is_cancelled() -> None:
-        attempt = await calls.start(TENANT, "k", PATH, 100)
+        attempt = await started(calls)
         assert attempt is not None
         await calls.attempts.settle(attempt, calls.attempts.report(attempt, Usage(input=60)))
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
         await calls.closed(TENANT, "k", is_cancelled(), otherwise=None)
-    assert await calls.start(TENANT, "k", PATH, 100) is not None
+    assert await started(calls) is not None
     await books.check()

@@ -1,14 +1,40 @@
 """A model that writes summaries: under its own hold, on redacted text, without waits or approvals."""
 
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+from urllib.parse import urlsplit
+
 import pytest
 
-from purser.budget.postgres.connections.pools import Pool
+from purser.activities.calls.side_calls import SideCalls
+from purser.activities.compression.summarizer import NotWritten, Summarizer, WrittenSummary
+from purser.activities.models.provider import ModelProvider, ModelRequest
+from purser.activities.pacing.limits import Pacing
+from purser.activities.pacing.pace import Pace
+from purser.activities.pacing.pacer import Pacer
+from purser.activities.postgres.calls.pacing import PacingStore
+from purser.budget.postgres.connections.pools import Connection, Pool
 from purser.compose.demo.provider import Fault, FaultKind, serve_provider
-from tests.support.context.compressing import AGENT, NO_PRICES, SESSION, SUMMARY, CompressionHarness, request
+from purser.context.tokens import count_request
+from tests.support.context.compressing import (
+    AGENT,
+    CHEAP,
+    NO_PRICES,
+    PATH,
+    SESSION,
+    SUMMARY,
+    TENANT,
+    CompressionHarness,
+    request,
+)
 from tests.support.context.conversations import talk, user
+from tests.support.ledger import meet, no_attempts
 
 # LiteLLM and its types warn of themselves at import and at first use.
 pytestmark = pytest.mark.filterwarnings("ignore")
+
+MESSAGES, MOST_TOKENS = [{"role": "user", "content": "Sum up."}], 500
 
 
 async def test_a_model_writes_under_a_hold_of_its_own_on_the_agents_path(harness: CompressionHarness) -> None:
@@ -109,3 +135,58 @@ async def test_a_model_that_fails_does_not_block(
     assert await harness.open_holds() == 0
     assert await harness.attempts() == [(1, "presumed" if charged == "presumed" else "reported")]
     assert bool(await harness.books.balance()) == (charged == "presumed")
+
+
+async def test_a_request_that_would_wait_too_long_for_its_pace_is_not_sent_and_costs_nothing(
+    harness: CompressionHarness,
+) -> None:
+    pacing = Pacing({f"{urlsplit(harness.provider.api_base).netloc}/writer": Pace(rpm=7)}, CHEAP)
+    models = ModelProvider({}, pacer=Pacer(PacingStore(harness.pool), pacing))
+    await models.warm_up()
+    await models.keep_pace(ModelRequest("openai/writer", (), (), 1, "", harness.provider.api_base))
+    assert await write(harness, models, timeout_s=3) is NotWritten.TIMEOUT
+    assert (await harness.books.balance(), await harness.open_holds(), harness.provider.served()) == ({}, 0, ())
+    await harness.books.check()
+
+
+async def test_a_request_that_is_cancelled_while_the_ledger_starts_its_attempt_is_not_sent_and_costs_nothing(
+    harness: CompressionHarness,
+) -> None:
+    asked = list[asyncio.Task[Any]]()
+
+    def begin() -> Awaitable[Any]:
+        asked.append(asyncio.create_task(write(harness, ModelProvider({}))))
+        return asyncio.wait(asked)
+
+    async def cancel(_: Connection) -> None:
+        asked[0].cancel()
+
+    await meet(harness.pool, no_attempts, begin, cancel)
+    assert asked[0].cancelled()
+    assert (await harness.books.balance(), await harness.open_holds(), harness.provider.served()) == ({}, 0, ())
+    await harness.books.check()
+
+
+async def test_without_room_for_another_attempt_after_a_crash_the_model_is_not_asked(
+    harness: CompressionHarness,
+) -> None:
+    prompt = count_request(MESSAGES, (), "openai/writer").tokens
+    await harness.books.budget(AGENT, limit_tokens=prompt + MOST_TOKENS, mode="hard")
+    calls = SideCalls("openai/writer", harness.books.ledger, CHEAP)
+    crashed = await calls.hold(TENANT, "k1", PATH, prompt, MOST_TOKENS)
+    assert crashed is not None
+    await crashed.start(asyncio.sleep(0))
+    assert await write(harness, ModelProvider({})) is NotWritten.REFUSED
+    assert (await harness.open_holds(), harness.provider.served()) == (0, ())
+    assert await harness.books.balance() == {"spent": prompt + MOST_TOKENS}
+    await harness.books.check()
+
+
+async def write(
+    harness: CompressionHarness, models: ModelProvider, timeout_s: float = 20
+) -> WrittenSummary | NotWritten:
+    """Asks for a summary of one message."""
+    summarizer = Summarizer(
+        "openai/writer", models, harness.books.ledger, CHEAP, api_base=harness.provider.api_base, timeout_s=timeout_s
+    )
+    return await summarizer.write(TENANT, "k1", PATH, MESSAGES, MOST_TOKENS)

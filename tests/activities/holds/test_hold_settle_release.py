@@ -212,8 +212,10 @@ async def test_200_callers_of_tasks_holds_and_compressions_never_pass_a_limit_th
             asked = HoldInput(TENANT, f"k{number}", own[:2], 300, model="gpt-4o", patient=False, tags=("team=search",))
             return (await holds.hold(asked)).hold_id or None
         if number % 4 == 1:
-            started = await side.start(TENANT, f"k{number}", path, 200, 100)
-            return None if started is None else started.hold_id
+            if (call := await side.hold(TENANT, f"k{number}", path, 200, 100)) is None:
+                return None
+            await call.start(asyncio.sleep(0))
+            return call.hold_id
         request = HoldRequest(f"k{number}", path, Amount(300), model="gpt-4o", patient=False)
         if number % 4 == 2:
             return (await ledger.hold(TENANT, request)).hold_id

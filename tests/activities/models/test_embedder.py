@@ -1,7 +1,7 @@
 """The embedder with a real ledger and a real provider over HTTP, and memory that uses it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,7 +15,7 @@ from purser.activities.pacing.limits import Pacing
 from purser.activities.pacing.pace import Pace
 from purser.activities.pacing.pacer import Pacer
 from purser.activities.postgres.calls.pacing import PacingStore
-from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.connections.pools import Connection, Pool
 from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path
@@ -29,7 +29,7 @@ from purser.context.retrieval import Embedder, Outcome, Via
 from purser.context.tokens import count_text
 from tests.support.budgets.prices import per_million
 from tests.support.context.conversations import assistant, user
-from tests.support.ledger import Books
+from tests.support.ledger import Books, meet, no_attempts
 
 # LiteLLM and its types warn of themselves at import and at first use.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -104,10 +104,11 @@ async def test_a_model_without_a_price_is_not_asked_where_money_is_limited(books
 async def test_a_request_whose_price_is_gone_is_charged_what_was_held_for_it(books: Books) -> None:
     prices, outcomes = PriceBook({}, {}, per_million("1", "0")), list[Unpriced]()
     calls = SideCalls("m", books.ledger, prices, on_unpriced=outcomes.append)
-    started = await calls.start(TENANT, "k", PATH, 100)
-    assert started is not None
+    call = await calls.hold(TENANT, "k", PATH, 100)
+    assert call is not None
+    await call.start(asyncio.sleep(0))
     gone = SideCalls("m", books.ledger, FREE, on_unpriced=outcomes.append).attempts
-    await gone.settle(started, gone.report(started, Usage(input=60)))
+    await gone.settle(call.started, gone.report(call.started, Usage(input=60)))
     assert (await books.balance(), await books.money(), outcomes) == (
         {"spent": 60},
         {"spent": 100_000},
@@ -137,12 +138,35 @@ async def test_a_provider_that_fails_gives_no_vectors_and_leaves_no_hold(
 async def test_a_request_that_would_wait_too_long_for_its_pace_is_not_sent_and_costs_nothing(
     books: Books, provider: Provider
 ) -> None:
-    pacing = Pacing({f"{urlsplit(provider.api_base).netloc}/hashing": Pace(rpm=8)}, CHEAP)
+    pacing = Pacing({f"{urlsplit(provider.api_base).netloc}/hashing": Pace(rpm=7)}, CHEAP)
     models = ModelProvider({}, pacer=Pacer(PacingStore(books.pool), pacing))
-    about = EmbeddingModel("openai/hashing", provider.api_base, timeout_s=0.5)
+    about = EmbeddingModel("openai/hashing", provider.api_base, timeout_s=3)
     maker = LiteLLMEmbedder(about, models, books.ledger, CHEAP, unchanged)
+    await models.warm_up()
     await models.keep_pace(EmbeddingRequest("openai/hashing", TEXTS, "", provider.api_base))
     assert await maker.embed(TENANT, PATH, TEXTS) is None
+    assert (await books.balance(), provider.served()) == ({}, ())
+
+
+@pytest.mark.parametrize("cancelled", [False, True], ids=["timed out", "cancelled"])
+async def test_a_request_that_ends_while_the_ledger_starts_its_attempt_is_not_sent_and_costs_nothing(
+    books: Books, provider: Provider, cancelled: bool
+) -> None:
+    maker = embedder(books, provider, timeout_s=1)
+    asked = list[asyncio.Task[Any]]()
+
+    def embed() -> Awaitable[Any]:
+        asked.append(asyncio.create_task(maker.embed(TENANT, PATH, TEXTS)))
+        return asyncio.wait(asked)
+
+    async def end(_: Connection) -> None:
+        if cancelled:
+            asked[0].cancel()
+        else:
+            await asyncio.sleep(1)
+
+    await meet(books.pool, no_attempts, embed, end)
+    assert asked[0].cancelled() if cancelled else asked[0].result() is None
     assert (await books.balance(), provider.served()) == ({}, ())
 
 

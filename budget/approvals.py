@@ -19,9 +19,8 @@ from purser.budget.scopes import Scope
 from purser.wire.enums import ApprovalState as ApprovalState
 from purser.wire.enums import Choice as Choice
 from purser.wire.enums import Identity as Identity
-from purser.wire.limits import MAX_AMOUNT, MAX_NOTE, MAX_TICKET_URL
+from purser.wire.limits import MAX_AMOUNT, MAX_DECISION_ID, MAX_NOTE, MAX_TICKET_URL
 
-MAX_DECISION_ID = 256
 FITS = "fits"
 """State of a ticket when the ask fits by now: ask the gate again."""
 

@@ -25,10 +25,12 @@ from purser.workflows.contract import (
     TaskStatus,
     WorkflowName,
 )
-from purser.workflows.decision_checks import malformed
+from purser.workflows.decision_checks import FORMER, malformed
 from purser.workflows.graph import Graph
 from purser.workflows.outcome import task_reason, task_status
 from purser.workflows.steps import cancellable, record, run_activity, shielded
+
+_BOUNDS_OF_LEDGER = "bounds-of-ledger"
 
 
 @workflow.defn(name=WorkflowName.AGENT_TASK)
@@ -86,7 +88,7 @@ class AgentTask:
     @workflow.signal(name=Message.APPROVAL)
     async def approval(self, decision: ApprovalDecision) -> None:
         """Decides an approval request for callers that need no result; ignores a malformed decision."""
-        if malformed(decision):
+        if self._ignores(decision):
             return
         try:
             await self._decide(decision)
@@ -111,6 +113,11 @@ class AgentTask:
     async def _decide(self, decision: ApprovalDecision) -> DecisionResult:
         request = DecisionInput(self._task.tenant, decision)
         return await run_activity(ActivityName.RECORD_DECISION, request, DecisionResult, options.RECORD)
+
+    def _ignores(self, decision: ApprovalDecision) -> bool:
+        """Whether a signaled decision is malformed, in a replay by the bounds of its time."""
+        now, before = bool(malformed(decision)), bool(malformed(decision, FORMER))
+        return now if now == before or workflow.patched(_BOUNDS_OF_LEDGER) else before
 
     async def _relay_pauses(self) -> None:
         """Relays every pause and resume to the agents and stores the task's status."""

@@ -1,5 +1,7 @@
 """Saved histories of every workflow replay: a change of the code does not break running tasks."""
 
+import base64
+import json
 from pathlib import Path
 
 import pytest
@@ -10,16 +12,22 @@ from temporalio.workflow import NondeterminismError
 from purser.workflows.agent_run import AgentRun
 from purser.workflows.agent_task import AgentTask
 from purser.workflows.compress_session import CompressSession
+from purser.workflows.contract import Message
 from purser.workflows.gate import Gate
 from tests.support.runs.record_histories import HISTORIES, SCENARIOS
 
 SAVED = sorted(HISTORIES.glob("*.json"))
 
 
+async def replay(history: WorkflowHistory) -> None:
+    """Replays a history with the workflows as they are."""
+    replayer = Replayer(workflows=[AgentTask, AgentRun, CompressSession], workflow_runner=UnsandboxedWorkflowRunner())
+    await replayer.replay_workflow(history)
+
+
 @pytest.mark.parametrize("saved", SAVED, ids=lambda path: path.stem)
 async def test_a_saved_history_replays(saved: Path) -> None:
-    replayer = Replayer(workflows=[AgentTask, AgentRun, CompressSession], workflow_runner=UnsandboxedWorkflowRunner())
-    await replayer.replay_workflow(WorkflowHistory.from_json(saved.stem, saved.read_text()))
+    await replay(WorkflowHistory.from_json(saved.stem, saved.read_text()))
 
 
 def test_every_scenario_is_saved_for_its_task_and_its_agent() -> None:
@@ -41,6 +49,16 @@ async def test_a_workflow_whose_steps_changed_does_not_replay(monkeypatch: pytes
 
     monkeypatch.setattr(Gate, "sleep_out", at_once)
     saved = HISTORIES / "delay_and_provider_failure.agent-a.json"
-    replayer = Replayer(workflows=[AgentRun], workflow_runner=UnsandboxedWorkflowRunner())
     with pytest.raises(NondeterminismError):
-        await replayer.replay_workflow(WorkflowHistory.from_json(saved.stem, saved.read_text()))
+        await replay(WorkflowHistory.from_json(saved.stem, saved.read_text()))
+
+
+async def test_a_signaled_decision_that_was_well_formed_when_it_came_replays() -> None:
+    saved = json.loads((HISTORIES / "denial_by_signal.task.json").read_text())
+    for event in saved["events"]:
+        signaled = event.get("workflowExecutionSignaledEventAttributes")
+        if signaled is not None and signaled["signalName"] == Message.APPROVAL:
+            [payload] = signaled["input"]["payloads"]
+            sent = json.loads(base64.b64decode(payload["data"])) | {"grant_tokens": 0}
+            payload["data"] = base64.b64encode(json.dumps(sent).encode()).decode()
+    await replay(WorkflowHistory.from_json("denial_by_signal.task", saved))

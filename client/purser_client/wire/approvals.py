@@ -9,7 +9,7 @@ from .base import AmountView, Body, PageOf, View
 from .budgets import ApprovalRulesView, ForecastView
 from .enums import ApprovalState, Choice, Identity
 from .fields import Name, Positive, Time
-from .limits import MAX_NOTE, MAX_TICKET_URL
+from .limits import MAX_DECISION_ID, MAX_NOTE, MAX_TICKET_URL
 
 
 class Reasons(BaseModel):
@@ -25,7 +25,7 @@ class Reasons(BaseModel):
 class DecisionBody(Reasons, Body):
     """A person's decision on an approval request."""
 
-    decision_id: Name
+    decision_id: Annotated[Name, Field(max_length=MAX_DECISION_ID)]
     """Chosen by the caller; repeating the same decision has no effect."""
     decision: Annotated[Choice, Field(strict=False)]
     grant_tokens: Positive | None = None

@@ -16,6 +16,7 @@ MAX_BATCH = 100
 """Most holds of one request."""
 MAX_POLICIES = 10_000
 """Most policies in one document."""
+MAX_DECISION_ID = 256
 MAX_NOTE = 2_000
 MAX_TICKET_URL = 2_000
 MAX_PLANNED_TOOLS = 10_000

@@ -67,7 +67,7 @@ class Refusal:
             "scope": str(self.scope),
             "reason": self.reason,
             "limit": {"tokens": self.limit_tokens, "nano_usd": self.limit_nano_usd},
-            **{name: _units(getattr(self, name)) for name in ("granted", "spent", "held", "asked")},
+            **{name: getattr(self, name).to_json() for name in ("granted", "spent", "held", "asked")},
             "period_end": self.period_end and self.period_end.isoformat(),
             "text": self.text,
             "remedy": self.remedy,
@@ -116,10 +116,6 @@ class Refusal:
         if self.limit_nano_usd is not None and self.asked.nano_usd and needed.nano_usd > self.limit_nano_usd:
             options.append(f"--limit-usd {typed_dollars(needed.nano_usd)}")
         return " ".join(options) or "--limit-tokens N"
-
-
-def _units(amount: Amount) -> dict[str, int]:
-    return {"tokens": amount.tokens, "nano_usd": amount.nano_usd}
 
 
 def _figures(limit: int, granted: int, spent: int, held: int, asked: int, shown: Callable[[int], str]) -> str:

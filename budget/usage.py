@@ -41,7 +41,7 @@ class Usage:
     """The figures are Purser's estimate, for example of an interrupted stream, not the provider's."""
 
     def __post_init__(self) -> None:
-        for name in _COUNTS:
+        for name in COUNTS:
             _number(name, getattr(self, name))
         if self.reasoning is not None and _number("reasoning", self.reasoning) > self.output:
             raise InvalidUsage(f"reasoning {self.reasoning} exceeds output {self.output}: reasoning is part of output")
@@ -80,14 +80,17 @@ class Usage:
         return self.unsplit == 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        counts = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
+        counts = {name: getattr(self, name) + getattr(other, name) for name in COUNTS}
         known = [usage.reasoning for usage in (self, other) if usage.output]
         reasoning = None if None in known else sum(part for part in known if part)
         return Usage(**counts, reasoning=reasoning, estimated=self.estimated or other.estimated)
 
 
 _FIELDS = tuple(field.name for field in fields(Usage))
-_COUNTS = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "unsplit")
+CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
+"""The classes of tokens, each with a price."""
+COUNTS = (*CLASSES, "unsplit")
+"""The figures whose sum is charged."""
 
 
 def normalize(payload: Mapping[str, object], shape: Shape | None = None) -> Usage:
@@ -122,7 +125,7 @@ _MARKS: dict[Shape, frozenset[str]] = {
         for figure in ("prompt", "candidates", "response", "total")
         for ending in ("TokenCount", "_token_count")
     ),
-    "purser": frozenset((*_COUNTS, "total")),
+    "purser": frozenset((*COUNTS, "total")),
 }
 
 

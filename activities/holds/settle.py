@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from temporalio import activity
 
 from purser.budget.postgres.ledger.pricing import Pricing
-from purser.budget.usage import Usage
+from purser.budget.usage import CLASSES, Usage
 from purser.workflows.contract import ActivityName, SettleInput, SettleResult
-
-_CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class Settle:
 
         If the report states no money, the price of the hold's model determines it.
         """
-        usage = Usage(**{name: getattr(report, name) for name in _CLASSES})
+        usage = Usage(**{name: getattr(report, name) for name in CLASSES})
         if report.total is not None:
             usage += Usage.from_total(max(0, report.total - usage.total))
         settled = await self.pricing.settle(report.tenant, report.hold_id, report.attempt, usage, report.nano_usd)

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from purser.activities.models.labels import Labels
 from purser.budget.gate import GateAnswer
 from purser.budget.pricing.call_prices import Unpriced
-from purser.budget.usage import Usage
+from purser.budget.usage import CLASSES, Usage
 from purser.context.retrieval.embedding import Outcome
 
 _log = logging.getLogger(__name__)
@@ -21,7 +21,6 @@ _DELAYS = (0.05, 0.1, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30, 60)
 _LATENCIES = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300, 900)
 _ESTIMATES = (0.5, 0.67, 0.8, 0.9, 0.95, 0.98, 1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 4.0)
 _SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.5, 2.0)
-CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
 
 
 @dataclass(frozen=True, slots=True)

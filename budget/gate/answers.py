@@ -51,6 +51,10 @@ class Amount:
     def __sub__(self, other: "Amount") -> "Amount":
         return Amount(self.tokens - other.tokens, self.nano_usd - other.nano_usd)
 
+    def to_json(self) -> dict[str, int]:
+        """Both units as a JSON object."""
+        return {"tokens": self.tokens, "nano_usd": self.nano_usd}
+
 
 NOTHING = Amount()
 """No tokens, no money."""

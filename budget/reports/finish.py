@@ -31,13 +31,7 @@ class Finish:
 
     def to_json(self) -> dict[str, Any]:
         """The JSON field `finish` of an approval."""
-        return {
-            **{name: {"tokens": end.tokens, "nano_usd": end.nano_usd} for name, end in self._ends()},
-            "turns": self.turns,
-        }
-
-    def _ends(self) -> tuple[tuple[str, Amount], ...]:
-        return ("low", self.low), ("high", self.high)
+        return {"low": self.low.to_json(), "high": self.high.to_json(), "turns": self.turns}
 
 
 def finish(agents: Sequence[AgentProgress]) -> Finish | None:

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from purser.budget.gate import Amount, GateAnswer
+from purser.budget.gate import GateAnswer
 from purser.budget.holds import Released, Settlement
 from purser.budget.labels import named_tags
 from purser.budget.postgres.ledger.holds import StoredHold
@@ -38,7 +38,7 @@ def settlement(done: Settlement) -> Shown:
     return {
         "hold_id": done.hold_id,
         "state": done.state,
-        "charged": _amount(done.charged),
+        "charged": done.charged.to_json(),
         "overrun": done.overrun.tokens,
         "overrun_nano_usd": done.overrun.nano_usd,
         "late": done.late,
@@ -47,7 +47,7 @@ def settlement(done: Settlement) -> Shown:
 
 def released(done: Released) -> Shown:
     """The fields of a `ReleaseView`."""
-    return {"hold_id": done.hold_id, "state": done.state, "charged": _amount(done.charged)}
+    return {"hold_id": done.hold_id, "state": done.state, "charged": done.charged.to_json()}
 
 
 def reached_steps(answer: GateAnswer) -> list[Shown]:
@@ -64,9 +64,9 @@ def scope_verdicts(answer: GateAnswer) -> list[Shown]:
             "ratio": one.ratio,
             "mode": one.view.mode,
             "limit": {"tokens": one.view.limit_tokens, "nano_usd": one.view.limit_nano_usd},
-            "granted": _amount(one.view.granted),
-            "spent": _amount(one.view.spent),
-            "held": _amount(one.view.held),
+            "granted": one.view.granted.to_json(),
+            "spent": one.view.spent.to_json(),
+            "held": one.view.held.to_json(),
             "headroom": {"tokens": one.headroom_tokens, "nano_usd": one.headroom_nano_usd},
             "window_start": one.view.window_start,
             "reason": one.reason,
@@ -74,7 +74,3 @@ def scope_verdicts(answer: GateAnswer) -> list[Shown]:
         }
         for one in answer.scopes
     ]
-
-
-def _amount(amount: Amount) -> Shown:
-    return {"tokens": amount.tokens, "nano_usd": amount.nano_usd}

@@ -10,9 +10,10 @@ from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.reports.usage import By, UsageLine, UsageReport
 from purser.budget.scopes import Scope
+from purser.budget.usage import CLASSES
 
 _SQL = load("purser.budget.postgres.reports", "usage.sql")
-CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "reasoning", "unsplit")
+_FIGURES = (*CLASSES, "reasoning", "unsplit")
 
 
 class UsageReports:
@@ -48,7 +49,7 @@ class UsageReports:
 def _line(row: asyncpg.Record) -> UsageLine:
     return UsageLine(
         id=row["id"],
-        tokens={name: row[name] or 0 for name in CLASSES},
+        tokens={name: row[name] or 0 for name in _FIGURES},
         charged=Amount(row["charged_tokens"], row["nano_usd"]),
         attempts=row["attempts"],
         unpriced_attempts=row["unpriced"],

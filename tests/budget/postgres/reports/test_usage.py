@@ -13,13 +13,12 @@ from purser.budget.holds import Report
 from purser.budget.postgres.reports.usage import UsageReports
 from purser.budget.reports.usage import By, UsageLine
 from purser.budget.scopes import Scope
-from purser.budget.usage import Usage
+from purser.budget.usage import COUNTS, Usage
 from tests.support.ledger import TENANT, Books
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ALWAYS = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
 PATH = ("session:s1", "task:t1", "agent:t1/a1")
-CLASSES = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "unsplit")
 ONE_OF_EACH = Usage(1, 20, 300, 4_000, 50_000, reasoning=7, unsplit=600_000)
 
 
@@ -33,7 +32,7 @@ async def lines(reports: UsageReports, by: By, *span: datetime, tenant: str = TE
 
 
 def adds_up(line: UsageLine) -> bool:
-    return sum(line.tokens[name] for name in CLASSES) + line.presumed.tokens == line.charged.tokens
+    return sum(line.tokens[name] for name in COUNTS) + line.presumed.tokens == line.charged.tokens
 
 
 async def test_tokens_come_by_class(books: Books, reports: UsageReports) -> None:

@@ -41,8 +41,8 @@ IDLE_S = 15
 ACQUIRE_S = 10.0
 """Seconds to wait for a connection of the pool."""
 RELEASE_S = 1.0
-"""Seconds to wait until a statement that was given up is cancelled. A Postgres that hangs cancels none: the connection is
-closed instead."""
+"""Seconds to wait until a statement that was given up is cancelled. A Postgres that hangs cancels none: the connection
+is closed instead."""
 
 
 def _as_json(value: object) -> str:
@@ -140,6 +140,16 @@ async def retrying(step: Callable[[], Awaitable[T]]) -> T:
         except _CONTENTION:
             await asyncio.sleep(0.01 * 2**again)
     raise LedgerUnavailable(f"the ledger gave up after {_TRIES} deadlocks in a row: nothing was admitted; try again")
+
+
+async def fetched(pool: Pool, connection: Connection | None, sql: str, *arguments: object) -> list[asyncpg.Record]:
+    """Fetches the rows of a statement: in the caller's transaction, or in one of its own as `retrying` does."""
+
+    async def step() -> list[asyncpg.Record]:
+        async with connected(pool, connection) as own:
+            return await own.fetch(sql, *arguments)
+
+    return await (step() if connection is not None else retrying(step))
 
 
 def row(record: asyncpg.Record | None) -> asyncpg.Record:

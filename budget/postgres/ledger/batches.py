@@ -12,7 +12,7 @@ from purser.budget.gate import NOTHING, Amount, ScopeView, gate_answer, smallest
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState, Report, Settlement
 from purser.budget.policies.fields import BackpressureStep
 from purser.budget.postgres.connections.json_text import Json
-from purser.budget.postgres.connections.pools import Pool, connected, retrying
+from purser.budget.postgres.connections.pools import Pool, fetched
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.scope_views import views_of
 from purser.budget.postgres.ledger.settings import LedgerSettings
@@ -89,9 +89,9 @@ async def hold_together(
     )
     started = [place for place, request in enumerate(requests, 1) if request.start]
     if started:
-        rows = await _fetch(pool, "hold_and_start_many", (*arguments, started))
+        rows = await fetched(pool, None, _SQL["hold_and_start_many"], *arguments, started)
     else:
-        rows = await _fetch(pool, "hold_many", arguments)
+        rows = await fetched(pool, None, _SQL["hold_many"], *arguments)
     before = _Before([row for row in rows if row["place"] is None], settings.backpressure)
     answers: list[HoldAnswer | None] = [None] * len(requests)
     for row in rows:
@@ -129,7 +129,7 @@ async def settle_together(
         settings.defaults_json,
         now,
     )
-    rows = await _fetch(pool, "settle_many", arguments)
+    rows = await fetched(pool, None, _SQL["settle_many"], *arguments)
     overrun = {row["hold_id"]: Amount(row["overrun_tokens"], row["overrun_nano"]) for row in rows}
     return [
         Settlement(str(settle.hold_id), HoldState.SETTLED, amount, overrun[settle.hold_id], late=False)
@@ -143,11 +143,3 @@ def _group(request: HoldRequest) -> tuple[str, str, str]:
     """Path, labels and task: asks in which these agree draw on the same balances."""
     labels = " ".join(map(str, request.all_labels))
     return " ".join(request.path.texts()), labels, request.path.task_id()
-
-
-async def _fetch(pool: Pool, name: str, arguments: tuple[object, ...]) -> list[asyncpg.Record]:
-    async def step() -> list[asyncpg.Record]:
-        async with connected(pool, None) as own:
-            return await own.fetch(_SQL[name], *arguments)
-
-    return await retrying(step)

@@ -23,7 +23,7 @@ from purser.budget.holds import (
     Settlement,
     check_range,
 )
-from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, fetched
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
 from purser.budget.postgres.ledger.micro_batching import MicroBatcher
@@ -52,7 +52,7 @@ class Ledger:
 
     def __init__(self, pool: Pool, settings: LedgerSettings, *, now: datetime | None = None) -> None:
         """Args:
-        pool: from `purser.budget.postgres.create_pool`.
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
         settings: defaults by kind, lease and grace.
         now: replaces the server's clock; for tests of windows and leases.
         """
@@ -108,12 +108,16 @@ class Ledger:
         if outcome == "closed":
             raise HoldClosed(f"key {request.key!r} was {state} before it held anything: use a new key", state=state)
         starts = request.start and found["hold_id"] is not None
+        amount = Amount(found["tokens"], found["nano"])
         gate = self._gate_answer(found["views"], request.ask, least, patient=request.patient, priced=request.priced)
+        if outcome == "repeat" and not gate.verdict.admits:
+            # Its estimate or price has grown since it was admitted.
+            gate = self._gate_answer(found["views"], amount, amount, patient=request.patient)
         answer = HoldAnswer(
             gate=gate,
             hold_id=None if found["hold_id"] is None else str(found["hold_id"]),
             state=state,
-            amount=Amount(found["tokens"], found["nano"]),
+            amount=amount,
             expires_at=found["started_until"] if starts else found["expires_at"],
             retry_after_ms=self.settings.retry_after_ms if gate.verdict is Verdict.WAIT else None,
             repeated=outcome == "repeat",
@@ -275,12 +279,8 @@ class Ledger:
         return int(expired[0]) + int(ended[0])
 
     async def _call(self, name: str, connection: Connection | None, *arguments: object) -> asyncpg.Record:
-        async def step() -> asyncpg.Record | None:
-            async with connected(self.pool, connection) as own:
-                return await own.fetchrow(_SQL[name], *arguments)
-
-        found = await step() if connection is not None else await retrying(step)
-        return row(found)
+        [found] = await fetched(self.pool, connection, _SQL[name], *arguments)
+        return found
 
     def _gate_answer(
         self, views: list[Mapping[str, Any]], ask: Amount, least: Amount, *, patient: bool, priced: bool = True

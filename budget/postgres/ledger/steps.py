@@ -11,7 +11,7 @@ import asyncpg
 from purser.budget.errors import BudgetError, HoldClosed
 from purser.budget.gate import NOTHING, Amount, gate_answer
 from purser.budget.holds import AttemptAnswer, Extension, HoldState, Released
-from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying
+from purser.budget.postgres.connections.pools import Connection, Pool, fetched
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.micro_batching import MicroBatcher
 from purser.budget.postgres.ledger.scope_views import views_of
@@ -127,12 +127,7 @@ class Steps(Generic[S, R]):
     ) -> list[asyncpg.Record]:
         defaults = () if self._statement == "release" else (self._settings.defaults_json,)
         arguments = (tenant, *columns, *defaults, self._clock())
-
-        async def step() -> list[asyncpg.Record]:
-            async with connected(self._pool, connection) as own:
-                return await own.fetch(_SQL[name], *arguments)
-
-        return await (step() if connection is not None else retrying(step))
+        return await fetched(self._pool, connection, _SQL[name], *arguments)
 
 
 def read_start(step: AttemptStart, row: asyncpg.Record | None, settings: LedgerSettings) -> AttemptAnswer:

@@ -58,8 +58,11 @@ class HoldRequest:
     last_of: tuple[int, ...] | None = None
     """Of an agent's last call: for each scope of `path`, how many last calls share its reserve; 0: it may use none.
     `None`: an ordinary call."""
-    instead_of: "HoldRequest | None" = None
-    """The ask as it was before steps of ladders made it smaller: the key is bound to that. `None`: to this one."""
+    sent: bytes | None = None
+    """SHA-256 of what the caller sent, if model and amounts were derived from it: the key is bound to that in place of
+    them. `None`: to model and amounts."""
+    derived: bool = False
+    """Whether the money is a price, which may change, and was not stated: then the key is not bound to it."""
     start: bool = False
     """Whether a hold that is admitted starts attempt 1 in the same transaction. The key is not bound to it."""
 
@@ -90,12 +93,12 @@ class HoldRequest:
     @property
     def digest(self) -> bytes:
         """SHA-256 of the payload to which the key is bound: the same key with another digest is an error."""
-        if self.instead_of is not None:
-            return self.instead_of.digest
-        least = self.least or self.ask
         path = self.stated or self.path
-        money = (self.ask.nano_usd, least.nano_usd) if self.priced else (None, None)
         labels = sorted(map(str, (*path.tags, *self.labels)))
+        if self.sent is not None:
+            return _sha256([path.texts(), labels, self.sent.hex()])
+        least = self.least or self.ask
+        money = (self.ask.nano_usd, least.nano_usd) if self.priced and not self.derived else (None, None)
         payload = [path.texts(), labels, self.ask.tokens, money[0], least.tokens, money[1], self.model, self.last_of]
         return _sha256(payload)
 

@@ -83,6 +83,7 @@ async def _ask(body: HoldRequestBody, caller: Principal, use: Services) -> Shown
         lease_ms=body.lease_ms,
         stated=stated,
         priced=quote.priced,
+        derived=body.nano_usd is None,
         start=body.start,
     )
     answer, approval_id = await ask_gate(request, caller, use)

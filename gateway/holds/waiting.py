@@ -1,12 +1,14 @@
 """Holds of callers without a workflow: limits their waiting, and requests approvals for them."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from purser.budget.approvals import ApprovalState
 from purser.budget.climbs import Climb, StepReached
+from purser.budget.errors import KeyReused
 from purser.budget.gate import GateAnswer, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest
-from purser.budget.postgres.connections.pools import connected, retrying
+from purser.budget.postgres.connections.pools import Connection, connected, retrying
 from purser.gateway.access.roles import Principal
 from purser.gateway.services import Services
 
@@ -15,7 +17,11 @@ _TRIES = 3
 
 
 async def ask_gate(
-    request: HoldRequest, caller: Principal, use: Services, climb: Climb | None = None
+    request: HoldRequest,
+    caller: Principal,
+    use: Services,
+    climb: Climb | None = None,
+    waits_as: Callable[[], Awaitable[str]] | None = None,
 ) -> tuple[HoldAnswer, str]:
     """Asks the gate, and requests an approval if the verdict is `ask`.
 
@@ -23,6 +29,7 @@ async def ask_gate(
         request, caller: the ask.
         use: the gateway's services.
         climb: the steps of ladders that it has taken, if it is to take all that it reaches.
+        waits_as: finds the key under which it waits for a decision; `None`: that of the ask.
 
     Returns:
         The answer, and the id of the approval request that is pending or was denied, or an empty string.
@@ -41,7 +48,7 @@ async def ask_gate(
             return answer, ""
         ticket = await use.approvals.request(
             caller.tenant,
-            key=request.key,
+            key=await waits_as() if waits_as is not None else request.key,
             scope=answer.gate.decisive.scope,
             path=request.path,
             labels=request.all_labels,
@@ -61,7 +68,7 @@ async def ask_gate(
 async def _held_or_undone(request: HoldRequest, caller: Principal, use: Services, climb: Climb) -> HoldAnswer:
     async def step() -> HoldAnswer:
         async with connected(use.pool, None) as own, own.transaction():
-            answer = await use.ledger.hold(caller.tenant, request, own)
+            answer = await _hold(request, caller, use, own)
             if not answer.repeated and climb.lacks(answer.gate):
                 raise StepReached(answer.gate)
             return answer
@@ -71,12 +78,25 @@ async def _held_or_undone(request: HoldRequest, caller: Principal, use: Services
 
 async def _ask(request: HoldRequest, caller: Principal, use: Services) -> HoldAnswer:
     """Asks the gate. If the key has waited for open holds for `max_wait`, the mode applies at once."""
-    answer = await use.ledger.hold(caller.tenant, request)
+    answer = await _hold(request, caller, use)
     if answer.gate.verdict is not Verdict.WAIT:
         return answer
     if await use.holds.asking_for(caller.tenant, request.key) < use.max_wait:
         return answer
-    return await use.ledger.hold(caller.tenant, replace(request, patient=False))
+    return await _hold(replace(request, patient=False), caller, use)
+
+
+async def _hold(
+    request: HoldRequest, caller: Principal, use: Services, connection: Connection | None = None
+) -> HoldAnswer:
+    """Asks the gate, also with the payload to which keys were bound until release 0.1.0."""
+    try:
+        return await use.ledger.hold(caller.tenant, request, connection)
+    except KeyReused:
+        former = replace(request, sent=None, derived=False)
+        if former.digest == request.digest:
+            raise
+        return await use.ledger.hold(caller.tenant, former, connection)
 
 
 def _refused(answer: GateAnswer, state: str) -> GateAnswer:

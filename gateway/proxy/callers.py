@@ -1,5 +1,6 @@
 """What the headers of a request to the proxy say about its call: path, key, patience, upstream."""
 
+import hashlib
 import re
 import uuid
 from collections.abc import Mapping
@@ -26,6 +27,8 @@ _LEVELS = {
     "purser-task": Kind.TASK,
     "purser-agent": Kind.AGENT,
 }
+_SIZING = ("purser-min-output", "purser-window", "purser-window-tokens")
+"""Headers that change what a call holds."""
 _WAIT = re.compile(r"(?:^|[,;\s])wait=(\d{1,4})(?:$|[,;\s])")
 
 
@@ -36,6 +39,8 @@ class CallTerms:
     key: str
     own_key: bool
     """Whether the key was made for this request: no one can repeat it."""
+    sent: bytes
+    """SHA-256 of the body and of the headers by which the hold is sized."""
     path: Path
     """As the request names it, with the tags of its key."""
     wait_s: int | None
@@ -47,6 +52,11 @@ class CallTerms:
     window: WindowTerms | None = None
     """The window for which the request asks; `None`: its messages are sent as they are."""
 
+    @property
+    def kin(self) -> str:
+        """What the keys of equal calls of one caller begin with, if each was made for its request."""
+        return self.key.rpartition("-")[0]
+
     def patience(self, verdict: Verdict) -> float:
         """Seconds for which the call waits at this verdict: for a decision of a person only if the request asks."""
         if verdict is Verdict.WAIT:
@@ -54,8 +64,14 @@ class CallTerms:
         return self.wait_s or 0
 
 
-def terms_of(headers: Headers, caller: Principal, allowed_api_bases: tuple[str, ...]) -> CallTerms:
+def terms_of(headers: Headers, caller: Principal, body: bytes, allowed_api_bases: tuple[str, ...]) -> CallTerms:
     """Reads the headers of a request.
+
+    Args:
+        headers: of the request.
+        caller: who sent it.
+        body: SHA-256 of its body.
+        allowed_api_bases: addresses of servers that it may name.
 
     Raises:
         InvalidRequest, InvalidScope: a header is malformed; the message names it.
@@ -63,12 +79,15 @@ def terms_of(headers: Headers, caller: Principal, allowed_api_bases: tuple[str, 
     """
     path = _path(headers, caller)
     check_tenant(caller, *path.scopes)
-    tags = with_tags_of_key(_tags(headers), caller.tags)
+    path = replace(path, tags=tags_of(with_tags_of_key(_tags(headers), caller.tags)))
+    sent = _sha256(body.hex(), *(headers.get(name, "") for name in _SIZING))
     key = headers.get("idempotency-key")
+    kin = _sha256(caller.key_id, *path.texts(), *map(str, path.tags), sent.hex())
     return CallTerms(
-        key=key or f"proxy-{uuid.uuid4()}",
+        key=key or f"proxy-{kin.hex()}-{uuid.uuid4().hex}",
         own_key=not key,
-        path=replace(path, tags=tags_of(tags)),
+        sent=sent,
+        path=path,
         wait_s=_wait_s(headers),
         least_output=_tokens(headers, "purser-min-output"),
         api_base=_api_base(headers, allowed_api_bases),
@@ -141,6 +160,10 @@ def _api_base(headers: Headers, allowed: tuple[str, ...]) -> str | None:
     if stated is not None and not any(is_below(stated, base) for base in allowed):
         raise InvalidRequest(f"Purser-Api-Base is {stated[:200]!r}: add it to PURSER_ALLOWED_API_BASES or leave it out")
     return stated
+
+
+def _sha256(*parts: str) -> bytes:
+    return hashlib.sha256("\n".join(parts).encode()).digest()
 
 
 def _title(name: str) -> str:

@@ -93,7 +93,8 @@ class ChatCall:
         if self.held.model != self._asked.model:
             await self._count_prompt(self.held.model)
         held = answer.amount.tokens
-        self.cap = full.output if held == full.total else max(1, held - self._prompt_tokens)
+        # A hold that a repetition has joined may be larger or smaller than it would be now.
+        self.cap = min(full.output, max(1, held - self._prompt_tokens))
         if not answer.repeated:
             self._count_steps()
 
@@ -161,7 +162,14 @@ class ChatCall:
 
     async def _windowed(self, asked: ChatRequest, terms: WindowTerms, cap: int) -> None:
         shown = await asyncio.to_thread(
-            windowed, asked.messages, asked.tools, terms, model=asked.model, cap=cap, prices=self._use.prices
+            windowed,
+            asked.messages,
+            asked.tools,
+            terms,
+            model=asked.model,
+            cap=cap,
+            prices=self._use.prices,
+            usual_window=self._use.context.settings.context_window_tokens,
         )
         self.headers = shown.headers
         self._asked = replace(asked, messages=shown.messages)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
@@ -22,6 +22,7 @@ from purser.budget.refusals import Refusal
 from purser.budget.usage import Usage
 from purser.gateway.access.roles import Principal
 from purser.gateway.holds.waiting import ask_gate
+from purser.gateway.postgres.waiting_calls import waiting_call
 from purser.gateway.proxy.callers import CallTerms
 from purser.gateway.proxy.verdicts import NotAdmitted
 from purser.gateway.services import Services
@@ -48,8 +49,8 @@ class HeldCall:
         self._caller = caller
         self._terms = terms
         self._model = model
-        self._first: HoldRequest | None = None
-        """The ask before steps of ladders made it smaller."""
+        self._waits_as = terms.key
+        """The key under which it waits for a decision."""
         self._attempts = Attempts(use.ledger, use.prices, use.metrics.calls.unpriced)
         self._attempt: Attempt | None = None
         self.answer: HoldAnswer | None = None
@@ -101,8 +102,7 @@ class HeldCall:
         self.answer = None
         self._model = model or self._model
         quoted = quote(self._use.prices, self._model, full, least)
-        request = replace(await self._request(quoted), instead_of=self._first)
-        self._first = self._first or request
+        request = await self._request(quoted)
         try:
             answer, approval_id = await self._patiently(request, climb)
         except StepReached:
@@ -116,7 +116,7 @@ class HeldCall:
                 await self._withdraw()
             quoted.check_priced(answer.gate)
             raise NotAdmitted(answer.gate, refusal, approval_id, answer.retry_after_ms)
-        if answer.repeated and self._first is not None:
+        if answer.repeated:
             # An earlier request of the same key may have taken a step.
             self._model = (await self._use.holds.get(self._caller.tenant, answer.hold_id)).model or self._model
         self.answer = answer
@@ -177,6 +177,7 @@ class HeldCall:
             model=self._model,
             stated=self._terms.path,
             priced=quoted.priced,
+            sent=self._terms.sent,
         )
 
     async def _patiently(self, request: HoldRequest, climb: Climb | None) -> tuple[HoldAnswer, str]:
@@ -195,12 +196,19 @@ class HeldCall:
 
     async def _ask(self, request: HoldRequest, climb: Climb | None) -> tuple[HoldAnswer, str]:
         """Asks for a hold; for a new one if an earlier call under the same key has ended."""
-        answer, approval_id = await ask_gate(request, self._caller, self._use, climb)
+        waits_as = self._waiting_key if self._terms.own_key else None
+        answer, approval_id = await ask_gate(request, self._caller, self._use, climb, waits_as)
         for repeated in anew(request, _AGAIN):
             if answer.state not in (HoldState.SETTLED, HoldState.RELEASED, HoldState.EXPIRED):
                 break
-            answer, approval_id = await ask_gate(repeated, self._caller, self._use, climb)
+            answer, approval_id = await ask_gate(repeated, self._caller, self._use, climb, waits_as)
         return answer, approval_id
+
+    async def _waiting_key(self) -> str:
+        """The key of an equal call that waits for a decision, or its own: a repetition does not ask for more."""
+        waiting = await waiting_call(self._use.pool, self._caller.tenant, self._terms.kin, self._waits_as)
+        self._waits_as = waiting or self._terms.key
+        return self._waits_as
 
     async def _refusal(self, request: HoldRequest, gate: GateAnswer) -> Refusal | None:
         if gate.verdict is Verdict.WAIT:

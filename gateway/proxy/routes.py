@@ -1,5 +1,6 @@
 """`/openai` and `/anthropic`: clients of both with another `base_url` call any model under a budget."""
 
+import hashlib
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -10,13 +11,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from purser.budget.errors import LedgerUnavailable
 from purser.gateway.access.auth import Spender
+from purser.gateway.access.roles import Principal
 from purser.gateway.http.bodies import run_off_loop
 from purser.gateway.http.problems import from_validation, problem_of
 from purser.gateway.http.routing import Route
 from purser.gateway.metrics.requests import Metrics
 from purser.gateway.proxy import anthropic, openai
 from purser.gateway.proxy.answer import ChatAnswer, EmbeddingsAnswer
-from purser.gateway.proxy.callers import terms_of
+from purser.gateway.proxy.callers import CallTerms, terms_of
 from purser.gateway.proxy.chat_call import ChatCall, prompt_tokens
 from purser.gateway.proxy.embedding_call import EmbeddingCall
 from purser.gateway.proxy.models import Catalogue, KnownModel, page_of, unknown
@@ -105,7 +107,7 @@ def _denied(denial: Denial, error_of: ErrorOf) -> Response:
 async def chat(request: Request, caller: Spender, use: Use) -> Response:
     """Calls a model, streamed or not, as `chat.completions.create` of OpenAI's clients asks for it."""
     body = await _body(request, openai.read_chat)
-    terms = terms_of(request.headers, caller, use.allowed_api_bases)
+    terms = await _terms(request, caller, use)
     return ChatAnswer(ChatCall(use, caller, terms, body.asked()), openai.ChatDialect(body), use)
 
 
@@ -113,7 +115,7 @@ async def chat(request: Request, caller: Spender, use: Use) -> Response:
 async def responses(request: Request, caller: Spender, use: Use) -> Response:
     """Calls a model, streamed or not, as `responses.create` of OpenAI's clients asks for it."""
     body = await _body(request, read_responses)
-    terms = terms_of(request.headers, caller, use.allowed_api_bases)
+    terms = await _terms(request, caller, use)
     return ChatAnswer(ChatCall(use, caller, terms, body.asked()), ResponsesDialect(body), use)
 
 
@@ -121,7 +123,7 @@ async def responses(request: Request, caller: Spender, use: Use) -> Response:
 async def embeddings(request: Request, caller: Spender, use: Use) -> Response:
     """Returns vectors of texts, as `embeddings.create` of OpenAI's clients asks for them."""
     body = await _body(request, openai.read_embeddings)
-    terms = terms_of(request.headers, caller, use.allowed_api_bases)
+    terms = await _terms(request, caller, use)
     return EmbeddingsAnswer(EmbeddingCall(use, caller, terms, body.asked()), body.answer, openai.error_of, use)
 
 
@@ -159,7 +161,7 @@ async def anthropic_model(name: str, _: Spender, use: Use) -> Response:
 async def messages(request: Request, caller: Spender, use: Use) -> Response:
     """Calls a model, streamed or not, as `messages.create` of Anthropic's clients asks for it."""
     asked = await _converted(request, use, await _body(request, anthropic.read_messages))
-    terms = terms_of(request.headers, caller, use.allowed_api_bases)
+    terms = await _terms(request, caller, use)
     return ChatAnswer(ChatCall(use, caller, terms, asked.asked), anthropic.MessagesDialect(asked), use)
 
 
@@ -188,6 +190,12 @@ def _one_model(
 async def _converted(request: Request, use: Services, body: anthropic.CountBody) -> anthropic.MessagesRequest:
     await use.provider.warm_up()
     return await run_off_loop(len(await request.body()), anthropic.MessagesRequest, body)
+
+
+async def _terms(request: Request, caller: Principal, use: Services) -> CallTerms:
+    content = await request.body()
+    digest = (await run_off_loop(len(content), hashlib.sha256, content)).digest()
+    return terms_of(request.headers, caller, digest, use.allowed_api_bases)
 
 
 async def _body(request: Request, read: Callable[[bytes], B]) -> B:

@@ -44,6 +44,7 @@ def windowed(
     model: str,
     cap: int,
     prices: PriceBook,
+    usual_window: int,
 ) -> Windowed:
     """Builds the window of one request. Summaries are extracts: no further model is called.
 
@@ -53,13 +54,14 @@ def windowed(
         model: the model that is called.
         cap: most output tokens, for which the model's window has to leave room.
         prices: the windows of models.
+        usual_window: the window of an unknown model, in tokens.
 
     Raises:
         InvalidMessage: a message is malformed.
         InvalidRequest: tools and reply leave no room for messages.
         WindowTooSmall: the messages that always stay do not fit.
     """
-    whole = window_of(model, prices.context_window(model)) - cap
+    whole = window_of(model, prices.context_window(model), default=usual_window) - cap
     most = whole if terms.tokens is None else min(terms.tokens, whole)
     budget = most - (count_request((), tools, model).tokens - PER_CONVERSATION)
     if budget <= 0:

@@ -83,6 +83,13 @@ def test_a_key_is_bound_to_its_payload() -> None:
     assert len({other.digest for other in [one, *others]}) == len(others) + 1
 
 
+def test_a_key_of_a_request_whose_size_was_estimated_is_bound_to_what_was_sent() -> None:
+    one = request(sent=b"body")
+    assert one.digest == request(ask=Amount(101, 11), least=Amount(50, 5), model="m", sent=b"body").digest
+    others = [request(), request(sent=b"other"), request(path=Path.parse(["session:s1"]), sent=b"body")]
+    assert len({other.digest for other in [one, *others]}) == len(others) + 1
+
+
 def test_how_long_and_how_patiently_is_no_part_of_the_payload() -> None:
     assert request().digest == request(lease_ms=5, patient=False).digest
     assert request().digest == request(least=Amount(100, 10)).digest

@@ -2,15 +2,22 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 
-from purser.budget.errors import MoneyNeeded, UnknownPrice
-from purser.budget.holds import HoldAnswer, Report, Settlement
+import asyncpg
+
+from purser.budget.errors import AttemptConflict, MoneyNeeded, UnknownPrice
+from purser.budget.holds import HoldAnswer, Report, Settlement, usage_of
+from purser.budget.postgres.connections.pools import connected
+from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.holds import Holds
 from purser.budget.postgres.ledger.ledger import Ledger
+from purser.budget.postgres.ledger.starting import hold_number
 from purser.budget.pricing.call_prices import Quote, Unpriced, charge, ignore_unpriced, outcome_of, quote
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.usage import Usage
 
+_SQL = load("purser.budget.postgres.ledger", "pricing.sql")
 REMEMBERED = 10_000
 """Most holds whose model and money a process remembers."""
 
@@ -73,13 +80,28 @@ class Pricing:
         """
         report = await self._report(tenant, hold_id, usage, nano_usd)
         try:
-            settled = await self._ledger.settle(tenant, hold_id, attempt, report, must_be_priced=True)
+            settled = await self._settled(tenant, hold_id, attempt, report, stated=nano_usd is not None)
         except (UnknownPrice, MoneyNeeded):
             self._on_unpriced(Unpriced.REFUSED)
             raise
         if (outcome := outcome_of(report)) is not None:
             self._on_unpriced(outcome)
         return settled
+
+    async def _settled(self, tenant: str, hold_id: str, attempt: int, report: Report, *, stated: bool) -> Settlement:
+        """Settles; a report that was recorded at an earlier price of its model is the same report."""
+        try:
+            return await self._ledger.settle(tenant, hold_id, attempt, report, must_be_priced=True)
+        except AttemptConflict:
+            first = None if stated else await self._recorded(tenant, hold_id, attempt)
+            if first is None or usage_of(first["usage"]) != report.usage.to_dict():
+                raise
+            same = replace(report, nano_usd=first["nano"])
+            return await self._ledger.settle(tenant, hold_id, attempt, same, must_be_priced=True)
+
+    async def _recorded(self, tenant: str, hold_id: str, attempt: int) -> asyncpg.Record | None:
+        async with connected(self._ledger.pool, None) as own:
+            return await own.fetchrow(_SQL["recorded"], tenant, hold_number(hold_id), attempt)
 
     async def _report(self, tenant: str, hold_id: str, usage: Usage, nano_usd: int | None) -> Report:
         if nano_usd is not None:

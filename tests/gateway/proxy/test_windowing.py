@@ -7,10 +7,13 @@ import pytest
 
 from purser.budget.errors import InvalidRequest
 from purser.budget.pricing.price_book import PriceBook
+from purser.compose.demo.provider import Provider
+from purser.compose.settings import Settings
 from purser.context.errors import WindowTooSmall
 from purser.context.strategies import StrategyName
 from purser.context.tokens import count_request
 from purser.gateway.proxy.windowing import Windowed, WindowTerms, windowed
+from tests.gateway.conftest import on, running_gateway
 from tests.gateway.proxy.conftest import Proxy
 
 LONG = " ".join(f"word{number}" for number in range(60))
@@ -25,7 +28,8 @@ def cut(
     messages: Any = TALK, tokens: int | None = 2_000, strategy: str = "token_truncation", **change: Any
 ) -> Windowed:
     terms = WindowTerms(StrategyName(strategy), tokens)
-    given: dict[str, Any] = {"tools": (), "model": "gpt-4o", "cap": 100, "prices": PriceBook.load()}
+    given: dict[str, Any] = {"tools": (), "model": "gpt-4o", "cap": 100, "usual_window": 128_000}
+    given["prices"] = PriceBook.load()
     return windowed(messages, **(given | change), terms=terms)
 
 
@@ -78,6 +82,17 @@ async def test_a_call_holds_and_pays_the_window_only_if_it_asks_for_one(proxy: P
     usage = part.parse().usage
     assert usage is not None
     assert usage.total_tokens == second.charged_tokens
+
+
+async def test_the_window_of_an_unknown_model_is_the_configured_one(
+    proxy_settings: Settings, provider: Provider, dsn: str, task_queue: str
+) -> None:
+    with on(proxy_settings.model_copy(update={"context_window_tokens": 600}), dsn, task_queue) as settings:
+        async with running_gateway(settings) as gateway:
+            client = await Proxy(gateway, provider).openai(purser_session="s1", purser_window="token_truncation")
+            await client.chat.completions.create(model="openai/unheard-of", messages=TALK, max_tokens=100)
+    [served] = provider.served()
+    assert served.arrival.prompt_tokens <= 500
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,16 @@ async def test_once_a_hold_exists_its_answer_repeats_and_adds_nothing(books: Boo
     assert await books.entries() == ["hold", "limit_lowered", "settle"]
 
 
+@pytest.mark.parametrize("mode", ["hard", "approval"])
+async def test_a_hold_admits_a_repetition_whose_estimate_has_grown_as_it_did_at_first(books: Books, mode: str) -> None:
+    await books.budget("session:s1", limit_tokens=100, limit_nano_usd=10, mode=mode)
+    first = await books.ask("k", 80, 8, sent=b"body")
+    again = await books.ask("k", 120, 12, sent=b"body")
+    assert first.gate.verdict.admits
+    assert (again.hold_id, again.gate.verdict, again.amount) == (first.hold_id, first.gate.verdict, Amount(80, 8))
+    assert await books.balance() == {"held": 80}
+
+
 @pytest.mark.parametrize("verdict", ["allow", "wait", "ask", "refuse"])
 async def test_another_payload_under_a_used_key_is_an_error_whatever_the_verdict_was(
     books: Books, verdict: str

@@ -21,6 +21,12 @@ from purser.context.errors import MessageNotFound, OriginReused
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.workflows.contract import ToolCall, ToolResult
 
+NO_RESULT = (
+    "error: the tool ended without a result; a tool stores its result with `Tools.store_result`, or with "
+    "PUT /v1/sessions/{session_id}/messages/{seq}/calls/{index}/result"
+)
+"""The result of a call whose tool returned and stored none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Called:

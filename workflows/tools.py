@@ -72,7 +72,8 @@ async def _call(call: ToolCall) -> int | None:
     """Returns what the call cost, in nano-dollars; `None` if the tool failed for good."""
     config = ActivityConfig(**options.TOOL, task_queue=call.task_queue or workflow.info().task_queue)
     try:
-        # The tool has stored its result in the conversation; only the cost that it reports matters here.
+        # The tool stores its result in the conversation; the next admission answers a call that has none. Only the cost
+        # that it reports matters here.
         result = await cancellable(workflow.execute_activity(call.activity, call, **config))
     except ActivityError as error:
         await _failed(call, failure_type(error))

@@ -5,6 +5,7 @@ wait or an approval, therefore asks for the same amount.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -22,6 +23,7 @@ from purser.activities.postgres.calls.calls import Call, Calls
 from purser.activities.postgres.calls.outputs import Outputs
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.agent_context import AgentContext, AgentContexts
+from purser.activities.tools import NO_RESULT, Tools
 from purser.budget.climbs import NO_STEPS, Climb, StepReached
 from purser.budget.gate import Amount, GateAnswer, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest
@@ -41,8 +43,9 @@ from purser.context.tokens.calibration import is_calibrated
 from purser.context.windows import plan_window
 from purser.context.windows.excerpts import Within
 from purser.context.windows.plans import MemoryRef, PersonalRef, WindowPlan
-from purser.workflows.contract import AdmitInput, AdmitResult, Plan
+from purser.workflows.contract import AdmitInput, AdmitResult, Plan, ToolCall
 
+_log = logging.getLogger(__name__)
 _Texts = tuple[Conversation, Conversation, PersonalRef | None, MemoryRef | None]
 """The session, the agent's own conversation, the personal settings and the documents."""
 
@@ -130,10 +133,25 @@ class Admission:
             self.conversations.conversation(
                 tenant, session_id, model=model, upto=agent_context.question.seq - 1, within=within
             ),
-            self.conversations.conversation(tenant, session_id, agent_context.thread, model=model, within=within),
+            self._own(agent_context, within),
             self.extras.personal(agent_context),
             self.extras.documents(agent_context),
         )
+
+    async def _own(self, agent_context: AgentContext, within: Within) -> Conversation:
+        """Reads the agent's own conversation, in which every call has a result: providers refuse any other."""
+        ref, session_id = agent_context.ref, agent_context.session_id
+        read = partial(
+            self.conversations.conversation, ref.tenant, session_id, agent_context.thread,
+            model=agent_context.model, within=within,
+        )  # fmt: skip
+        own = await read()
+        # The tools of the last reply have ended: what they have not stored by now, no one will.
+        for seq, index in own.unanswered:
+            _log.warning("session %s: call %d of message %d has no result", session_id, index, seq)
+            call = ToolCall(ref.tenant, session_id, ref.task_id, ref.agent_id, seq, index)
+            await Tools(self.pool).store_result(call, NO_RESULT)
+        return await read() if own.unanswered else own
 
     async def _window(
         self, agent_context: AgentContext, texts: _Texts, budget: BudgetView, share: Decimal, *, last: bool

@@ -23,7 +23,8 @@ class MessageRef(NamedTuple):
     tool_call_id: str | None = None
     pinned: bool = False
     passed_over: bool = False
-    """Whether the summary over its range left it out because it was pinned then, so that no summary covers it."""
+    """Whether no summary covers it, even in its range: it was pinned or the newest user message when that was made, or
+    is the newest user message now."""
     characters: int | None = None
     """Length of its text, if known."""
 
@@ -147,8 +148,8 @@ class Group(NamedTuple):
 class Conversation:
     """One thread of a session and its latest summary.
 
-    `messages` may contain any part of what the summary covers. It must contain all other messages, and the first user
-    message.
+    `messages` may contain any part of what the summary covers. It must contain all other messages, the first user
+    message, and the newest one.
     """
 
     thread: str
@@ -190,8 +191,12 @@ class Conversation:
     @cached_property
     def first_request(self) -> int:
         """Index of the group with the first included user message; 0 if there is none."""
-        found = (index for index, one in enumerate(self.groups) if any(ref.role == "user" for ref in one.refs))
-        return next(found, 0)
+        return next(filter(self._has_request, range(len(self.groups))), 0)
+
+    @cached_property
+    def newest_request(self) -> int | None:
+        """Index of the group with the newest user message; `None` if there is none."""
+        return next(filter(self._has_request, reversed(range(len(self.groups)))), None)
 
     @cached_property
     def included_from(self) -> int:
@@ -208,6 +213,18 @@ class Conversation:
             if any(ref.role == "assistant" for ref in self.groups[index].refs):
                 return index if self.groups[index].waits else len(self.groups)
         return len(self.groups)
+
+    @property
+    def unanswered(self) -> list[tuple[int, int]]:
+        """Message and position of each call that waits for its result."""
+        waiting = [ref for one in self.groups[self.settled : self.settled + 1] for ref in one.refs]
+        answered = {ref.tool_call_id for ref in waiting}
+        return [
+            (ref.seq, place)
+            for ref in waiting
+            for place, identifier in enumerate(ref.call_ids)
+            if identifier not in answered
+        ]
 
     @cached_property
     def figures(self) -> Figures:
@@ -245,6 +262,9 @@ class Conversation:
         if any(not one.fixed for one in self.groups[begin : self.first_request]):
             return begin
         return begin + leading(self.groups[begin : self.included_from or None], primers_count)
+
+    def _has_request(self, index: int) -> bool:
+        return any(ref.role == "user" for ref in self.groups[index].refs)
 
     def _covers(self, one: Group) -> bool:
         summary = self.summary

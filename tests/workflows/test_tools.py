@@ -1,8 +1,10 @@
 """Tools: called by activity name, with arguments and results by reference; failures are reported to the model."""
 
+import json
 import uuid
 from typing import Any
 
+import pytest
 from temporalio import activity
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHandle
@@ -10,7 +12,7 @@ from temporalio.exceptions import ApplicationError
 
 from purser.activities.calls.settlements import MAX_TOOL_CALLS
 from purser.activities.runtime.registry import Activity
-from purser.activities.tools import Tools
+from purser.activities.tools import NO_RESULT, Tools
 from purser.budget.approvals import Approver, Choice, DecisionRequest, Identity
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
@@ -57,6 +59,30 @@ async def test_a_tool_that_fails_for_good_becomes_a_result_that_says_so_without_
         task = await idle.run(agent)
     assert task["status"] == "completed"
     assert await results(idle, task["task_id"]) == ["error: the tool failed (OutOfOrder)"]
+
+
+@pytest.mark.parametrize("returned", ["sunny", None, {"answer": "sunny"}, {"seq": 999}], ids=repr)
+async def test_a_tool_that_stores_no_result_is_reported_to_the_model(idle: World, returned: Any) -> None:
+    @activity.defn(name="forgetful")
+    async def forgetful(call: ToolCall) -> Any:
+        return returned
+
+    @activity.defn(name="add")
+    async def add(call: ToolCall) -> ToolResult:
+        return await Tools(idle.pool).store_result(call, "5")
+
+    first, second = calls("forgetful", "plus", "forgetful"), calls("forgetful")
+    tools = [*declared("forgetful"), *declared("plus", activity="add")]
+    async with idle.worker(forgetful, add):
+        task = await idle.run(idle.agent("a", first, second, "Never mind.", tools=tools))
+    assert task["agents"]["a"]["reply"] == "Never mind."
+    assert sorted(await results(idle, task["task_id"])) == ["5", *[NO_RESULT] * 3]
+    for one in idle.provider.served():
+        messages = json.loads(one.arrival.text or "")["messages"]
+        called = [call["id"] for message in messages for call in message.get("tool_calls") or ()]
+        answered = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
+        assert sorted(called) == sorted(answered), "a provider refuses a call without a result"
+    await idle.audited()
 
 
 async def test_a_tool_that_was_never_declared_is_reported_to_the_model(system: World) -> None:

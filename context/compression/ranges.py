@@ -1,6 +1,6 @@
 """Compression ranges: which messages a compression covers, and how long its summary may be."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from purser.context.conversation.conversations import Conversation, Group, total
@@ -27,7 +27,7 @@ class Range:
     most_tokens: int
     """Upper bound of the message that shows the new version."""
     passed: tuple[int, ...] = ()
-    """Messages in the range that no version summarizes, because they are pinned."""
+    """Messages in the range that stay verbatim: pins, the newest user message, and what belongs to their calls."""
 
     @property
     def freed(self) -> int:
@@ -35,11 +35,13 @@ class Range:
         return self.tokens_before - self.most_tokens
 
 
-def choose_range(conversation: Conversation, settings: ContextSettings, budget: int) -> Range | None:
+def choose_range(
+    conversation: Conversation, settings: ContextSettings, budget: int, *, question_follows: bool = False
+) -> Range | None:
     """Chooses whole groups from the last summary up to the recents; primers are left out.
 
-    The range includes messages that the last summary passed over because they were pinned and that are no longer
-    pinned; otherwise they would stay in windows for ever.
+    It passes over what every window shows verbatim: pins and the newest user message. The range includes messages that
+    the last summary passed over and for which that no longer holds; otherwise they would stay in windows for ever.
 
     Recents are covered, oldest first, where they would leave the summary less than `SUMMARY_SHARE` of the target, or
     less than the length that its content deserves. The last group is never covered, nor is a call that waits for its
@@ -50,6 +52,7 @@ def choose_range(conversation: Conversation, settings: ContextSettings, budget: 
         conversation: the thread to compress.
         settings: numbers of primers and recents, the batch, trigger and target ratio and the length of summaries.
         budget: context budget in tokens to which the target ratio applies.
+        question_follows: whether the newest user message, such as a task's input, is not in the conversation.
 
     Returns:
         The range, or `None` where covering it would not free enough tokens.
@@ -59,37 +62,41 @@ def choose_range(conversation: Conversation, settings: ContextSettings, budget: 
     first = conversation.primers(settings.primers)
     end = max(first, min(last, settings.recents(conversation.count).oldest(conversation)))
     old, target = conversation.summary.tokens if conversation.summary else 0, share(budget, settings.target_ratio)
-    late = [one for one in _coverable(groups[:first]) if any(ref.passed_over for ref in one.refs)]
-    new = total(late) + total(_coverable(groups[first:end]))
+    newest = None if question_follows else conversation.newest_request
+    verbatim = conversation.fixed.union([] if newest is None else [newest])
+
+    def coverable(begin: int, end: int) -> list[Group]:
+        return [groups[index] for index in range(begin, end) if index not in verbatim]
+
+    late = [one for one in coverable(0, first) if any(ref.passed_over for ref in one.refs)]
+    new = total(late) + total(coverable(first, end))
     remaining = total(groups) - new
     reserve = share(target, SUMMARY_SHARE)
     while end < last and remaining + _most_tokens(settings, old, new, reserve) > target:
-        more = total(_coverable(groups[end : end + 1]))
+        more = total(coverable(end, end + 1))
         end, new, remaining = end + 1, new + more, remaining - more
-    covered = _coverable(groups[first:end])
+    covered = coverable(first, end)
     if not covered:
         return None
     below_trigger = share(budget, settings.trigger_ratio) - remaining
-    first_seq = conversation.summary.first_seq if conversation.summary else covered[0].first_seq
+    # The newest user message may open the range, so that a later version covers it.
+    begin = next(index for index in range(first, end) if index not in conversation.fixed)
+    first_seq = conversation.summary.first_seq if conversation.summary else groups[begin].first_seq
     found = Range(
         first_seq=first_seq,
         last_seq=covered[-1].last_seq,
         seqs=tuple(seq for group in [*late, *covered] for seq in group.seqs),
         tokens_before=old + new,
         most_tokens=_most_tokens(settings, old, new, max(target - remaining, min(reserve, below_trigger // 2))),
-        passed=_passed(conversation, first_seq, covered[-1].last_seq),
+        passed=_passed(conversation, verbatim, first_seq, covered[-1].last_seq),
     )
     return found if found.freed * LEAST_GAIN >= conversation.tokens else None
 
 
-def _coverable(groups: Sequence[Group]) -> list[Group]:
-    return [group for group in groups if not group.fixed]
-
-
-def _passed(conversation: Conversation, first_seq: int, last_seq: int) -> tuple[int, ...]:
-    """Messages that stay verbatim in a range and were never summarized."""
+def _passed(conversation: Conversation, verbatim: Collection[int], first_seq: int, last_seq: int) -> tuple[int, ...]:
+    """Messages of verbatim groups, given by index, in a range and outside the last summary."""
     known = conversation.summary.last_seq if conversation.summary else 0
-    remaining = (ref for group in conversation.groups if group.fixed for ref in group.refs)
+    remaining = (ref for index in sorted(verbatim) for ref in conversation.groups[index].refs)
     return tuple(
         ref.seq
         for ref in remaining

@@ -54,7 +54,8 @@ class Summary:
     trigger: str = "request"
     """What triggered the compression."""
     passed: tuple[int, ...] = ()
-    """Messages in its range that it passes over because they were pinned. A later version covers them once unpinned."""
+    """Messages in its range that it passes over: they were pinned, or the newest user message, or belonged to a call of
+    these. A later version covers them once that no longer holds."""
 
     @property
     def parts(self) -> tuple[Layer, ...]:

@@ -206,7 +206,8 @@ def _to_compress(
     found = [
         (span.freed, one.thread)
         for one in conversations
-        if (crowded or one.count > settings.history_window_size) and (span := choose_range(one, settings, budget))
+        if (crowded or one.count > settings.history_window_size)
+        and (span := choose_range(one, settings, budget, question_follows=not one.thread))
     ]
     return max(found)[1] if found else None
 
@@ -219,7 +220,8 @@ def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
     if conversation.omitted is not None:
         dropped = [*dropped, Dropped(*conversation.omitted, cutter.omitted_reason(selection))]
     if summary is not None and not with_summary:
-        dropped = [*dropped, Dropped(summary.first_seq, summary.last_seq, OVER_BUDGET)]
+        outside = [one for one in dropped if not summary.first_seq <= one.first_seq <= summary.last_seq]
+        dropped = [*outside, Dropped(summary.first_seq, summary.last_seq, OVER_BUDGET)]
     return View(
         thread=conversation.thread,
         seqs=tuple(ref.seq for group in shown for ref in group.refs),
@@ -236,14 +238,16 @@ def _sized(trims: Trims, sizes: Mapping[int, int] | None) -> Trims:
 
 
 def _dropped(cutter: Cutter, selection: Selection) -> list[Dropped]:
-    """Runs of dropped groups with the same reason; a summary or an omitted range between two groups ends a run."""
+    """Runs of dropped groups with the same reason; a run ends at covered messages and at an omitted range."""
     conversation = cutter.conversation
-    groups, watermark = conversation.groups, conversation.summary.last_seq if conversation.summary else 0
+    groups, summary = conversation.groups, conversation.summary
+    first, last = (summary.first_seq, summary.last_seq) if summary else (1, 0)
     runs: list[Dropped] = []
     next_of_run = None
     for index, reason in cutter.dropped(selection):
         group = groups[index]
-        side = (group.first_seq > watermark, index >= conversation.included_from)
+        # Inside the range of the summary, each group is a run of its own.
+        side = (min(max(group.first_seq, first - 1), last + 1), index >= conversation.included_from)
         if runs and next_of_run == (index, reason, side):
             runs[-1] = Dropped(runs[-1].first_seq, group.last_seq, reason)
         else:

@@ -7,7 +7,6 @@ It works on conversations by reference. Its callers, `purser.context.windows.age
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 
 from purser.context.conversation.conversations import Conversation, Figures
 from purser.context.conversation.messages import Message
@@ -148,8 +147,9 @@ class Cutter:
         verbatim = set(self.conversation.fixed)
         verbatim.update(range(self.conversation.settled, len(groups)))
         if groups and not self.question_follows:
-            newest = (i for i in reversed(range(len(groups))) if any(ref.role == "user" for ref in groups[i].refs))
-            verbatim.update([*islice(newest, 1), len(groups) - 1])
+            verbatim.add(len(groups) - 1)
+            if (newest := self.conversation.newest_request) is not None:
+                verbatim.add(newest)
         first = min((index for index in verbatim if groups[index].dialogue_count), default=-1)
         requests = [index for index in range(first + 1) if groups[index].is_request]
         return frozenset([*verbatim, *requests[-1:]])

@@ -105,8 +105,13 @@ def _verbatim_reason(seq: int, group: Group | None, conversation: Conversation) 
         return f"it belongs to the tool calls of message {pinned[0]}, which is pinned"
     if group.opens:
         return "the first user message always stays"
+    if conversation.newest_request is not None and group is conversation.groups[conversation.newest_request]:
+        return "the newest user message always stays"
     if ref.passed_over:
-        return "it was pinned when a summary passed over it, so no summary covers it before the next version"
+        return (
+            "it was pinned or the newest user message when a summary passed over it, "
+            "so no summary covers it before the next version"
+        )
     if conversation.summary is None:
         return "no summary covers the conversation"
     if ref.seq < conversation.summary.first_seq:

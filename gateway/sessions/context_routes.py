@@ -185,13 +185,13 @@ async def explain_message(
     thread = (await stores.conversations.read(tenant, session_id, [seq]))[seq].thread
     wanted = None if budget is None else WindowRequest(budget, model, strategy, preset)
     shown = wanted and await use.windows.window(tenant, session_id, wanted, thread=thread)
-    versions = await stores.summaries.versions(tenant, session_id, thread)
+    summaries = [one.summary for one in await stores.summaries.versions(tenant, session_id, thread)]
     stated = [fact for fact in await stores.facts.all(tenant, session_id, thread) if fact.seq == seq]
     times = await stores.conversations.times(tenant, session_id, [seq])
     found = explain(
         seq,
         await stores.conversations.conversation(tenant, session_id, thread, model=model, whole=True),
-        first_version=next((one.summary.version for one in versions if one.summary.last_seq >= seq), 0),
+        first_version=next((made.version for made in summaries if made.last_seq >= seq and seq not in made.passed), 0),
         pins=await stores.pins.live(tenant, session_id),
         facts=stated,
         places=places_of(shown, seq) if shown else None,

@@ -210,11 +210,10 @@ class Conversations:
         source = Source(tenant, session_id, thread, upto, tokenizer_of(model))
         async with connected(self._pool, None) as own:
             summary = await self._summaries.latest(tenant, session_id, thread, model=model, connection=own)
-            found = await read_references(own, self._running, source, None if whole else summary, within)
+            found = await read_references(own, self._running, source, summary, within, whole=whole)
             figures = await omitted_figures(own, self._running, source, found)
         counts = await self._counted(tenant, session_id, found.rows, model)
-        passed = frozenset(summary.passed) if summary else frozenset[int]()
-        refs = message_refs(found.rows, (counts[row["seq"]] for row in found.rows), passed)
+        refs = message_refs(found.rows, (counts[row["seq"]] for row in found.rows), found.passed)
         if gap := found.omitted:
             figures -= Figures.of([ref for ref in refs if gap[0] <= ref.seq <= gap[1]])
         messages = tuple(ref for ref in refs if ref.seq not in without) if without else refs
@@ -240,9 +239,7 @@ class Conversations:
             at = await positions(own, self._running, source, found, summary)
         # Without a connection of its own: counting may take long.
         counts = await self._counted(tenant, session_id, found.rows, model)
-        if summary is None:
-            return placed(thread, found, counts, at), None
-        return placed(thread, found, counts, at, _summary_ref(summary, model), frozenset(summary.passed)), summary
+        return placed(thread, found, counts, at, _summary_ref(summary, model) if summary else None), summary
 
     async def tokens(self, tenant: str, session_id: str, seqs: Collection[int], *, model: str) -> dict[int, int]:
         """Token counts of single messages by sequence number.

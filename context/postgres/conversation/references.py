@@ -50,6 +50,9 @@ class References:
 
     rows: Sequence[asyncpg.Record]
     """In sequence; counts for the tokenizer may be missing."""
+    passed: frozenset[int]
+    """Messages that no summary covers, even in its range: those that the latest one passed over, and the newest user
+    message."""
     hole: tuple[int, int] | None = None
     """First and last message of the range of which only required messages are included: covered and omitted ones."""
     omitted: tuple[int, int] | None = None
@@ -72,39 +75,49 @@ class Placed:
 
 
 async def read_references(
-    own: Connection, running: RunningFigures, source: Source, summary: Summary | None, within: Within | None
+    own: Connection,
+    running: RunningFigures,
+    source: Source,
+    summary: Summary | None,
+    within: Within | None,
+    *,
+    whole: bool = False,
 ) -> References:
-    """Reads all messages that the summary does not cover, without those that no window has room for."""
-    if within and (found := await _excerpt(own, running, source, summary, within)):
+    """Reads all messages that the summary does not cover, without those that no window has room for; all if `whole`."""
+    # Not only up to `source.upto`: once a task's input follows, a summary may cover the messages before it.
+    newest = await own.fetchval(_SQL["newest_request"], *source.place)
+    passed = frozenset([*(summary.passed if summary else ()), *([] if newest is None else [newest])])
+    if within and not whole and (found := await _excerpt(own, running, source, passed, summary, within)):
         return found
-    if summary:
-        first, last, passed = _covered(summary)
-        rows = await _rows(own, source, _EVERYTHING, (first, last, passed))
+    if summary and not whole:
+        first, last = _covered(summary)
+        rows = await _rows(own, source, _EVERYTHING, (first, last), passed)
         if not any(_is_marked_call(row, last, passed) for row in rows):
-            return References(rows, (first, last))
+            return References(rows, passed, (first, last))
     # Nothing is omitted, or a required message belongs to a group in the omitted range: read the whole thread.
-    return References(await own.fetch(_SQL["whole"], *source.place, source.tokenizer.key, source.upto))
+    return References(await own.fetch(_SQL["whole"], *source.place, source.tokenizer.key, source.upto), passed)
 
 
 async def _excerpt(
     own: Connection,
     running: RunningFigures,
     source: Source,
+    passed: frozenset[int],
     summary: Summary | None,
     within: Within,
 ) -> References | None:
     """What a window can show, judged by tokens alone; `None` if a group reaches into what it cannot show."""
-    first, last, passed = _covered(summary)
+    first, last = _covered(summary)
     mean = running.mean_tokens(*source.place, source.tokenizer) or _USUAL_TOKENS
     newest = max(2 * within.newest, int(_MARGIN * within.tokens / mean))
     while True:
         bounds = within.tokens, within.primers, within.newest, newest
-        rows = await _rows(own, source, bounds, (first, last, passed))
+        rows = await _rows(own, source, bounds, (first, last), passed)
         if rows and rows[0]["tail"] is not None:
             break
         if sum(row["seq"] > last for row in rows) < newest:
             is_whole = summary is None or not any(_is_marked_call(row, last, passed) for row in rows)
-            return References(rows, (first, last) if summary else None) if is_whole else None
+            return References(rows, passed, (first, last) if summary else None) if is_whole else None
         newest *= _MORE
     head, end = rows[0]["head"], rows[0]["tail"]
     if head >= end:
@@ -121,8 +134,9 @@ async def _excerpt(
         return None
     if any(_is_marked_call(row, end, passed) for row in rows[:split]):
         return None
-    required = [row for row in rows[:split] if row["seq"] < begin or row["seq"] == opening or _is_fixed(row)]
-    return References([*required, *rows[split:]], (first if summary else begin, end), (begin, end))
+    retained = passed | {opening}
+    required = [row for row in rows[:split] if row["seq"] < begin or row["seq"] in retained or _is_fixed(row)]
+    return References([*required, *rows[split:]], passed, (first if summary else begin, end), (begin, end))
 
 
 async def omitted_figures(own: Connection, running: RunningFigures, source: Source, found: References) -> Figures:
@@ -168,7 +182,6 @@ def placed(
     counts: Mapping[int, int],
     at: Positions,
     summary: SummaryRef | None = None,
-    passed: Collection[int] = (),
 ) -> Placed:
     """The messages of a thread by position.
 
@@ -178,10 +191,9 @@ def placed(
         counts: their tokens by sequence number.
         at: their positions.
         summary: the summary that covers the others, if there is one.
-        passed: messages that it passes over.
     """
     seqs, (first, last) = list(at.places), found.hole or (0, 0)
-    refs = message_refs(found.rows, map(counts.__getitem__, seqs), passed, at.places.values())
+    refs = message_refs(found.rows, map(counts.__getitem__, seqs), found.passed, at.places.values())
     omitted, figures, unread = None, Figures(), Figures()
     if found.hole:
         unread = at.upto[last] - Figures.of(refs[: bisect_right(seqs, last)])
@@ -215,16 +227,20 @@ def message_refs(
 
 
 async def _rows(
-    own: Connection, source: Source, bounds: tuple[int | None, ...], covered: tuple[int, int, tuple[int, ...]]
+    own: Connection,
+    source: Source,
+    bounds: tuple[int | None, ...],
+    covered: tuple[int, int],
+    passed: Collection[int],
 ) -> list[asyncpg.Record]:
     tokenizer = source.tokenizer
     counted = tokenizer.key, source.upto, tokenizer.vocabulary
-    return await own.fetch(_SQL["excerpt"], *source.place, *counted, *bounds, *covered)
+    return await own.fetch(_SQL["excerpt"], *source.place, *counted, *bounds, *covered, passed)
 
 
-def _covered(summary: Summary | None) -> tuple[int, int, tuple[int, ...]]:
-    """The range of a summary, and what it passed over."""
-    return (summary.first_seq, summary.last_seq, summary.passed) if summary else (1, 0, ())
+def _covered(summary: Summary | None) -> tuple[int, int]:
+    """The range of a summary."""
+    return (summary.first_seq, summary.last_seq) if summary else (1, 0)
 
 
 def _seq(row: asyncpg.Record) -> int:

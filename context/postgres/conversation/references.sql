@@ -1,6 +1,13 @@
 -- name: excerpt
 select * from thread_excerpt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 
+-- name: newest_request
+-- The newest user message of a thread. Comparisons of rows leave only the index of threads.
+select seq from messages
+where tenant = $1 and session_id = $2 and role = 'user'
+  and (thread, seq) > ($3, 0) and (thread, seq) <= ($3, 9223372036854775807)
+order by thread desc, seq desc limit 1;
+
 -- name: whole
 -- All messages of a thread up to $5. A function would hold them all before it returns the first.
 select seq, role, (tokens ->> $4)::integer as tokens, call_ids, tool_call_id, characters,

@@ -23,7 +23,7 @@ create table summaries (
     language      text,                                -- ISO 639; null: mixed or unknown
     fidelity      double precision,                    -- 0 to 1: of its newest layer
     trigger       text not null default 'request',
-    passed        bigint[] not null default '{}',      -- messages in its range that it passes over: they were pinned
+    passed        bigint[] not null default '{}',      -- messages in its range that it passes over: they stayed verbatim
     created_at    timestamptz not null default now(),
     primary key (tenant, session_id, thread, version),
     unique (tenant, session_id, key),

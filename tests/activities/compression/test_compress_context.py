@@ -16,7 +16,7 @@ from purser.context.conversation.messages import Message, StoredMessage
 from purser.context.settings import ContextSettings
 from purser.workflows.contract import CompressResult
 from tests.support.context.compressing import MODEL, SUMMARY, TENANT, CompressionHarness, request
-from tests.support.context.conversations import calling, result, talk, user
+from tests.support.context.conversations import assistant, calling, result, talk, user
 from tests.support.ledger import meet
 from tests.support.world import eventually
 
@@ -57,6 +57,20 @@ async def test_the_next_version_covers_everything_that_the_last_one_did(harness:
     first, second = await harness.versions()
     assert set(first["text"].splitlines()) & set(second["text"].splitlines())
     assert len(await harness.prompt()) == 1 + 1 + 3 + 20 + 1
+
+
+async def test_the_newest_user_message_is_summarized_once_a_newer_one_follows(harness: CompressionHarness) -> None:
+    [question] = await harness.say(user("Please note that order 7777 goes to Newport on May 9."))
+    await harness.say(*(assistant("I am still looking for it in all the records that I have.") for _ in range(50)))
+    await harness.activity().compress_context(request("k1"))
+    await harness.say(*talk(60))
+    await harness.activity().compress_context(request("k2"))
+    first, second = await harness.versions()
+    assert first["first_seq"] < question < first["last_seq"]
+    assert (first["passed"], second["passed"]) == ([question], [])
+    conversation = await harness.conversations.conversation(TENANT, "s1", model=MODEL)
+    assert question not in [seq for one in conversation.groups for seq in one.seqs]
+    assert first["tokens_before"] > first["tokens_after"]
 
 
 async def test_facts_of_primers_are_not_stated_again(harness: CompressionHarness) -> None:

@@ -71,6 +71,51 @@ def test_a_message_that_was_passed_over_is_covered_once_its_pin_has_ended() -> N
     assert span.tokens_before == 300 + 400 + 3_000
 
 
+def test_the_newest_user_message_is_passed_over_until_a_newer_one_follows() -> None:
+    steps = tuple(MessageRef(31 + place, "assistant", 100) for place in range(50))
+    question = MessageRef(30, "user", 100)
+    span = chosen(*refs(1, 29), question, *steps)
+    assert (span.first_seq, span.last_seq, span.passed) == (4, 60, (30,))
+    assert 30 not in span.seqs
+    summary, still = SummaryRef(1, 4, 60, 300), question._replace(passed_over=True)
+    more = tuple(MessageRef(81 + place, "assistant", 100) for place in range(50))
+    assert chosen(*refs(1, 3), still, *steps[30:], *more, summary=summary).passed == (30,), "it still is the newest"
+    span = chosen(*refs(1, 3), still, *steps[30:], *refs(81, 50), summary=summary)
+    assert (span.first_seq, span.last_seq, span.passed) == (4, 110, ())
+    assert span.seqs == (30, *range(61, 111))
+
+
+def test_the_newest_user_message_is_passed_over_with_the_call_that_it_interrupts() -> None:
+    nested = (
+        MessageRef(30, "assistant", 100, ("c",)),
+        MessageRef(31, "user", 100),
+        MessageRef(32, "tool", 100, (), "c"),
+    )
+    steps = (MessageRef(33 + place, "assistant", 100) for place in range(50))
+    span = chosen(*refs(1, 29), *nested, *steps)
+    assert span.passed == (30, 31, 32)
+    assert not {30, 31, 32} & set(span.seqs)
+
+
+def test_a_range_that_begins_with_the_newest_user_message_includes_it_for_later_versions() -> None:
+    steps = tuple(MessageRef(2 + place, "assistant", 100) for place in range(60))
+    span = chosen(MessageRef(1, "user", 100), *steps, primers_count=0, keeps_first_request=False)
+    assert (span.first_seq, span.passed, span.seqs[0]) == (1, (1,), 2)
+
+
+def test_of_a_session_whose_task_asks_the_newest_question_every_user_message_may_be_covered() -> None:
+    conversation = Conversation("", (*refs(1, 29), *(MessageRef(30 + place, "assistant", 100) for place in range(50))))
+    span = choose_range(conversation, ContextSettings(), LARGE, question_follows=True)
+    assert span is not None
+    assert (29 in span.seqs, span.passed) == (True, ())
+
+
+def test_where_only_the_newest_user_message_is_left_there_is_nothing_to_cover() -> None:
+    question, last = MessageRef(41, "user", 5_000), MessageRef(42, "assistant", 100)
+    conversation = Conversation("", (*refs(1, 3), question, last), SummaryRef(1, 4, 40, 300))
+    assert choose_range(conversation, ContextSettings(), 1_000) is None
+
+
 def test_pins_and_system_messages_in_between_stay_verbatim() -> None:
     pin, rule = MessageRef(10, "user", 100, pinned=True), MessageRef(20, "system", 100)
     span = chosen(*refs(1, 9), pin, *refs(11, 9), rule, *refs(21, 40))
@@ -120,8 +165,9 @@ def test_a_call_and_its_result_are_covered_together_or_not_at_all() -> None:
 
 
 def test_the_last_group_stays_whatever_it_takes() -> None:
-    calls = MessageRef(9, "assistant", 5_000, ("a", "b"))
-    span = chosen(*refs(1, 8), calls, MessageRef(10, "tool", 100, (), "a"), budget=1_000, primers_count=0)
+    calls = MessageRef(9, "assistant", 3_000, ("a", "b"))
+    said = MessageRef(8, "assistant", 100)
+    span = chosen(*refs(1, 7), said, calls, MessageRef(10, "tool", 100, (), "a"), budget=1_000, primers_count=0)
     assert span.last_seq == 8
 
 
@@ -159,8 +205,9 @@ def test_a_range_is_made_of_whole_groups_extends_the_last_one_and_gains(
         return
     old = conversation.summary
     by_seq = {ref.seq: ref for ref in conversation.messages}
-    opening = next((ref.seq for ref in conversation.messages if ref.role == "user"), 0)
-    assert not any(by_seq[seq].fixed or seq == opening for seq in span.seqs)
+    shown = [seq for one in conversation.groups for seq in one.seqs if by_seq[seq].role == "user"]
+    always = {*shown[:1], *shown[-1:], *(seq for seq, ref in by_seq.items() if ref.fixed)}
+    assert not always & set(span.seqs)
     assert span.freed * 10 >= conversation.tokens > 0
     assert old is None or (span.first_seq == old.first_seq and span.last_seq > old.last_seq)
     for whole in group(conversation.messages):
@@ -168,6 +215,8 @@ def test_a_range_is_made_of_whole_groups_extends_the_last_one_and_gains(
         assert seqs <= set(span.seqs) or not seqs & set(span.seqs)
         covered_before = old is not None and max(seqs) <= old.last_seq
         inside = span.first_seq <= min(seqs) <= span.last_seq
-        fixed = any(by_seq[seq].fixed or seq == opening for seq in seqs)
-        assert not inside or covered_before or fixed or seqs <= set(span.seqs), "nothing in the range is left out"
+        stays = bool(seqs & always)
+        assert not inside or covered_before or stays or seqs <= set(span.seqs), "nothing in the range is left out"
+        said = {seq for seq in seqs if by_seq[seq].role != "system"}
+        assert not inside or covered_before or not stays or said <= set(span.passed)
     assert conversation.messages[-1].seq not in span.seqs

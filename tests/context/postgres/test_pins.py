@@ -155,7 +155,7 @@ async def test_what_was_pinned_while_it_was_passed_over_is_not_lost_when_its_pin
     whole = await conversations.conversation(TENANT, SESSION, model=MODEL, whole=True)
     assert [seq for group in whole.groups for seq in group.seqs] == [1, 5, 9, 10]
     await cover(pool, 2, 9, version=3)
-    assert await shown(conversations) == [1, 10], "now one does"
+    assert await shown(conversations) == [1, 9, 10], "now one does, and message 9 is the newest user message"
 
 
 async def test_a_pin_that_ended_before_the_summary_was_begun_leaves_nothing_behind(

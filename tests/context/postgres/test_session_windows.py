@@ -120,6 +120,63 @@ async def test_every_message_of_a_long_session_with_a_summary_is_in_one_place(
         assert found.window.version == summarizes
 
 
+def steps(count: int, words: int = 60) -> list[Message]:
+    """Tool steps of an agent."""
+    return [one for number in range(count) for one in (calling(f"c{number}"), result(f"c{number}", "word " * words))]
+
+
+QUESTION = user("And the newest question?")
+NESTED = [calling("n"), QUESTION, result("n")]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [*talk(60), QUESTION, assistant("An answer.")],
+        [*talk(60), QUESTION, *steps(25)],
+        [*talk(60), QUESTION, *(assistant("word " * 60) for _ in range(50))],
+        [*talk(60), *NESTED, *steps(25)],
+        [*talk(60), QUESTION, *steps(200, words=300)],
+        [QUESTION, *steps(60)],
+    ],
+    ids=["answered", "tool loop", "notes", "amid a call", "beyond what is read", "the only one"],
+)
+@pytest.mark.parametrize("passes", [True, False], ids=["passed over", "covered by an earlier release"])
+async def test_a_stored_window_shows_the_newest_user_message_as_that_of_a_list_does(
+    pool: Pool, messages: list[Message], passes: bool
+) -> None:
+    conversations, summaries = Conversations(pool), Summaries(pool)
+    await conversations.append(TENANT, "s", messages, origin="o")
+    request = WindowRequest(3_000, MODEL)
+    for version in range(4):
+        found = await windows_of(pool).window(TENANT, "s", request)
+        expected = window_of_all(messages, request.budget, None, None)
+        check_partition(found, messages)
+        for window in (found.window, expected):
+            newest = [one for one in window.messages if one.role == "user"][-1]
+            assert (newest, messages.index(QUESTION) in window.indexes) == (QUESTION, True)
+        whole = await conversations.conversation(TENANT, "s", model=MODEL)
+        span = choose_range(whole, SETTINGS, 3_000 // (version + 1))
+        if span is None:
+            break
+        last_seq = span.last_seq if passes else max(span.last_seq, messages.index(QUESTION) + 1)
+        stored = Summary(
+            version + 1, span.first_seq, last_seq, "Earlier.", Method.EXTRACTIVE, str(uuid.uuid4()), 9, 9, "d",
+            passed=span.passed if passes else (),
+        )  # fmt: skip
+        assert await summaries.store(TENANT, "s", "", stored)
+    assert version, "nothing was covered"
+
+
+async def test_a_task_leaves_the_question_of_the_last_one_to_the_summary(pool: Pool) -> None:
+    conversations = Conversations(pool)
+    await conversations.append(TENANT, "s", [*talk(60), QUESTION, *steps(25), user("What is next?")], origin="o")
+    stored = Summary(1, 4, 100, "Earlier.", Method.EXTRACTIVE, str(uuid.uuid4()), 9, 9, "d")
+    assert await Summaries(pool).store(TENANT, "s", "", stored)
+    before = await conversations.conversation(TENANT, "s", model=MODEL, upto=111)
+    assert [seq for one in before.groups for seq in one.seqs] == [1, 2, 3, *range(101, 112)]
+
+
 async def test_an_extract_of_a_long_session_reads_the_newest_and_names_what_it_leaves_out(pool: Pool) -> None:
     messages = [*talk(10), *[user("word " * 2_000), assistant("word " * 2_000)] * 20, *talk(70)]
     await Conversations(pool).append(TENANT, "s", messages, origin="o")

@@ -32,6 +32,7 @@ PLACES = Places(frozenset({1, 2, 7, 8}), frozenset({7}), frozenset({4, 5, 6}), {
         (2, State.VERBATIM, "the first user message always stays"),
         (3, State.VERBATIM, "it is one of the first messages, which summaries leave out"),
         (4, State.SUMMARY, "covered by summary version 3"),
+        (7, State.VERBATIM, "the newest user message always stays"),
         (8, State.VERBATIM, "it is newer than what summary version 3 covers"),
     ],
 )

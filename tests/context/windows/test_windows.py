@@ -106,20 +106,21 @@ def assert_partition(conversation: Conversation, view: View) -> None:
     shown = set(view.seqs)
     assert shown <= {ref.seq for ref in conversation.messages}
     assert list(view.seqs) == sorted(shown)
-    ranges = [(one.first_seq, one.last_seq) for one in view.dropped]
-    if view.summary:
-        ranges.append((view.summary.first_seq, view.summary.last_seq))
-    for (_, end), (start, _) in pairwise(sorted(ranges)):
-        assert end < start, "what is covered is not dropped as well"
+    dropped = [(one.first_seq, one.last_seq) for one in view.dropped]
+    for (_, end), (start, _) in pairwise(sorted(dropped)):
+        assert end < start
     for ref in conversation.messages:
-        elsewhere = sum(first <= ref.seq <= last for first, last in ranges)
-        assert ref.seq in shown or elsewhere == 1
+        elsewhere = sum(first <= ref.seq <= last for first, last in dropped)
+        if view.summary and not ref.passed_over:
+            elsewhere += view.summary.first_seq <= ref.seq <= view.summary.last_seq
+        assert ref.seq in shown or elsewhere == 1, "what is covered is not dropped as well"
         assert not ref.fixed or ref.seq in shown, "pins and system messages are always verbatim"
     if view.summary is None:
         return
     for one in conversation.groups:
         inside = view.summary.first_seq <= one.first_seq <= view.summary.last_seq
-        assert not inside or one.fixed, "only required messages are shown in addition to a summary that covers them"
+        passed_over = any(ref.passed_over for ref in one.refs)
+        assert not inside or one.fixed or passed_over, "only required messages are shown in addition to a summary"
 
 
 def assert_whole_groups(conversation: Conversation, view: View) -> None:

@@ -54,11 +54,12 @@ def conversations(draw: st.DrawFn, name: str, start: int = 0) -> Conversation:
     for _ in range(draw(st.integers(0, 3))):
         # A part of the thread is all that was there when it was compressed.
         seen = draw(st.integers(0, len(refs)))
-        then = Conversation(name, tuple(refs[:seen]), conversation.summary)
+        then = Conversation(name, conversation.messages[:seen], conversation.summary)
         span = choose_range(then, draw(SETTINGS), draw(st.integers(0, 10_000)))
         if span is not None:
             version = conversation.summary.version + 1 if conversation.summary else 1
             tokens = draw(st.integers(1, span.most_tokens))
             summary = SummaryRef(version, span.first_seq, span.last_seq, tokens)
-            conversation = Conversation(name, tuple(refs), summary)
+            passed = tuple(ref._replace(passed_over=ref.seq in span.passed) for ref in refs)
+            conversation = Conversation(name, passed, summary)
     return conversation

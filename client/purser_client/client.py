@@ -111,6 +111,8 @@ class Purser(_Common):
             tags: Labels of the call.
             attempt: Number of its first request to the provider, for callers that count their attempts durably; `None`:
                 the next of its hold, which another process may have left open.
+            tries: How often the work was tried, this time included: if the call of `key` has ended, `key/2` takes its
+                place, and so on to `key/{tries}`.
             lease_s: How long the hold outlives this process.
             wait_s: How long to wait for open calls of others.
             approval_s: How long to wait for a person; 0: `ApprovalNeeded` is raised at once.

@@ -53,7 +53,7 @@ class Approvals:
         now: datetime | None = None,
     ) -> None:
         """Args:
-        pool: from `purser.budget.postgres.create_pool`.
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
         settings: defaults by kind, approval rules included.
         trust_temporal_identity: whether decisions under asserted names count.
         now: replaces the server's clock; for tests of deadlines and windows.

@@ -19,7 +19,7 @@ class Reminders:
 
     def __init__(self, pool: Pool, settings: LedgerSettings, now: datetime | None = None) -> None:
         """Args:
-        pool: from `purser.budget.postgres.create_pool`.
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
         settings: defaults by kind.
         now: replaces the server's clock; for tests.
         """

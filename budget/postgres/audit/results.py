@@ -44,7 +44,7 @@ class AuditResults:
 
     def __init__(self, pool: Pool, *, now: datetime | None = None) -> None:
         """Args:
-        pool: from `purser.budget.postgres.create_pool`.
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
         now: replaces the server's clock.
         """
         self._pool = pool

@@ -54,7 +54,7 @@ class LedgerRetention:
 
     def __init__(self, pool: Pool, age: timedelta, *, now: datetime | None = None) -> None:
         """Args:
-        pool: from `purser.budget.postgres.create_pool`.
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
         age: retention period, at least `LEAST`.
         now: replaces the server's clock.
         """

@@ -105,7 +105,7 @@ class Exporter:
         self, pool: Pool, settings: LedgerSettings, *, idle: timedelta = DEFAULT_IDLE, now: datetime | None = None
     ) -> None:
         """Args:
-        pool: from `purser.budget.postgres.create_pool`.
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
         settings: defaults by kind, and the grace of holds.
         idle: how long the lifetime budget of a session, task or agent counts after its last entry.
         now: replaces the server's clock; for tests of windows.

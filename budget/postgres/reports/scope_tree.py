@@ -65,7 +65,7 @@ class ScopeTree:
 
     def __init__(self, pool: Pool, policies: Policies) -> None:
         """Args:
-        pool: from `purser.budget.postgres.create_pool`.
+        pool: from `purser.budget.postgres.connections.pools.create_pool`.
         policies: policies in the same database.
         """
         self._pool = pool

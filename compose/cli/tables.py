@@ -8,6 +8,7 @@ from rich.table import Table
 
 from purser.budget.money import dollars
 from purser.budget.reports.views import whole_percent
+from purser.budget.usage import COUNTS
 from purser.compose.cli.output import SafeConsole, out
 
 WIDE = 240
@@ -85,7 +86,7 @@ def agents(task: Mapping[str, Any]) -> Table:
             escape(agent_id),
             status(agent["status"]),
             agent["turns"],
-            number(sum(agent["usage"][name] for name in CHARGED)),
+            number(sum(agent["usage"][name] for name in COUNTS)),
             usd(agent["nano_usd"]),
             agent["holds"],
             f"{agent['delay_ms']} ms",
@@ -96,10 +97,6 @@ def agents(task: Mapping[str, Any]) -> Table:
     ]
     columns = ("agent", "status", "turns", "tokens", "money", "holds", "delayed", "approvals", "overrun")
     return table(*columns, rows=rows, right=columns[2:])
-
-
-CHARGED = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "unsplit")
-"""Classes of usage that are charged."""
 
 
 def status(name: str) -> str:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from purser.compose.cli import output, tables
+from purser.budget.usage import COUNTS
+from purser.compose.cli import output
 from purser.compose.cli.api import approvals
 from purser.compose.cli.api.tasks import print_task
 from purser.compose.cli.output import SafeConsole, fail, print_json
@@ -19,7 +20,7 @@ NONE: dict[str, Any] = {"tokens": 0, "nano_usd": 0}
 AGENT = {
     "status": "completed", "reply": HOSTILE, "turns": 1, "nano_usd": 0, "holds": 1, "delay_ms": 0, "approvals": 0,
     "overrun": 0, "reason": "", "scope": "",
-    "usage": dict.fromkeys(tables.CHARGED, 1),
+    "usage": dict.fromkeys(COUNTS, 1),
 }  # fmt: skip
 
 

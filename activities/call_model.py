@@ -64,7 +64,7 @@ class CallModel:
         call = await self.calls.get(request.agent, request.key)
         agent_context = await self.agent_contexts.of(request.agent, call.model)
         if call.reply_seq is not None:
-            return await self.settlements.repeated(agent_context, call, call.reply_seq, call.usage)
+            return await self.settlements.repeated(agent_context, call.reply_seq, call.usage)
         if call.rejected is not None:
             return CallResult(CallStatus.REJECTED, reason=call.rejected)
         renewing = renewed(self.ledger, request.agent.tenant, request.hold_id, self.settings.lease_ms)

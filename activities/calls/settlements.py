@@ -69,9 +69,9 @@ class Settlements:
         seq, replied = await self._written(step)
         self.metrics.calls.hold_used(call.model, attempt.held.tokens, usage.total)
         await self._compare(call, usage)
-        return await self.repeated(agent_context, call, seq, replied)
+        return await self.repeated(agent_context, seq, replied)
 
-    async def repeated(self, agent_context: AgentContext, call: Call, seq: int, usage: Usage | None) -> CallResult:
+    async def repeated(self, agent_context: AgentContext, seq: int, usage: Usage | None) -> CallResult:
         """Returns the result for a reply that is already stored."""
         stored = await self.conversations.read(agent_context.ref.tenant, agent_context.session_id, [seq])
         tools = _tool_calls(agent_context, seq, stored[seq].message)

@@ -15,7 +15,7 @@ from purser.budget.postgres.connections.pools import Connection
 from purser.budget.scopes import Path
 from purser.context.compression.acceptance import fault
 from purser.context.compression.extraction import extract, extract_layers
-from purser.context.compression.fidelity import BAR, fidelity
+from purser.context.compression.fidelity import fidelity
 from purser.context.compression.requests import KeepRules, SummarySource, chunks, summary_request
 from purser.context.conversation.quoting import quoted
 from purser.context.tokens import count_request, count_text
@@ -127,14 +127,14 @@ class Writer:
             if (answer := await self._asked(summarizer, merged, most_tokens, before)) is None:
                 return None
             record = answer
-        score = await asyncio.to_thread(_score, source, record)
-        if score < BAR:
+        retained = await asyncio.to_thread(fidelity, source, record)
+        if not retained.enough:
             record = await self._asked(summarizer, merged, most_tokens, before, insist=True) or ""
-            score = await asyncio.to_thread(_score, source, record)
-            if score < BAR:
+            retained = await asyncio.to_thread(fidelity, source, record)
+            if not retained.enough:
                 self.fault, self.failed = self.fault or LOW_FIDELITY, True
                 return None
-        return SummaryText(record, score)
+        return SummaryText(record, retained.score)
 
     async def _asked(
         self, summarizer: Summarizer, source: SummarySource, most_tokens: int, before: int, *, insist: bool = False

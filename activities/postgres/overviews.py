@@ -55,9 +55,7 @@ class TaskApproval:
     decided_at: datetime | None
     scope: str
     asked_tokens: int
-    asked_nano: int
     granted_tokens: int
-    granted_nano: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ class Timelines:
         holds = [row["hold_id"] for row in calls if row["hold_id"] is not None]
         keys = [row["key"] for row in calls]
         return TimelineRows(
-            admissions=[Admission(**_without(row, "began")) for row in calls],
+            admissions=[Admission(**_without_began(row)) for row in calls],
             attempts=[Attempt(**dict(row)) for row in await own.fetch(_SQL["attempts"], tenant, holds)],
             approval_waits=[
                 ApprovalWait(**dict(row)) for row in await own.fetch(_SQL["approval_waits"], tenant, task_id, keys)
@@ -80,5 +80,5 @@ class Timelines:
         )
 
 
-def _without(row: asyncpg.Record, name: str) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key != name}
+def _without_began(row: asyncpg.Record) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != "began"}

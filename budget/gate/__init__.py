@@ -12,7 +12,7 @@ from purser.budget.gate.answers import (
     ScopeView,
     Verdict,
 )
-from purser.budget.gate.rules import gate_answer, pressure, price_of, room, shortage, smallest
+from purser.budget.gate.rules import gate_answer, pressure, price_of, room, smallest
 
 __all__ = [
     "NOTHING",
@@ -29,6 +29,5 @@ __all__ = [
     "pressure",
     "price_of",
     "room",
-    "shortage",
     "smallest",
 ]

@@ -22,7 +22,6 @@ from purser.budget.gate.answers import (
 )
 from purser.budget.policies.fields import Mode
 from purser.budget.policies.ladder import Reached, reached
-from purser.budget.scopes import Scope
 
 _SEVERITY = {verdict: severity for severity, verdict in enumerate(Verdict)}
 
@@ -95,16 +94,6 @@ def price_of(tokens: int, ask: Amount, least: Amount) -> int:
         return ask.nano_usd
     extra_tokens, extra_nano = ask.tokens - least.tokens, ask.nano_usd - least.nano_usd
     return least.nano_usd - (least.tokens - tokens) * extra_nano // extra_tokens
-
-
-def shortage(views: Sequence[ScopeView], ask: Amount, scope: Scope) -> Amount:
-    """The smallest grant to `scope` with which `ask` fits there."""
-    view = next(view for view in views if view.scope == scope)
-    tokens, nano = room(view)
-    return Amount(
-        max(0, ask.tokens - tokens) if tokens is not None else 0,
-        max(0, ask.nano_usd - nano) if nano is not None and ask.nano_usd else 0,
-    )
 
 
 def pressure(ratio: float | None) -> Pressure:

@@ -77,20 +77,15 @@ def quote(
     return Quote(Amount(full.total, money[0]), Amount(least.total, money[1]), priced, model)
 
 
-def charge(
-    prices: PriceBook, model: str | None, usage: Usage, asked_nano_usd: int, stated: int | None = None
-) -> Report:
-    """Returns what an attempt cost: the stated amount, else by the price of its model, else what the hold asked for.
+def charge(prices: PriceBook, model: str | None, usage: Usage, asked_nano_usd: int) -> Report:
+    """Returns what an attempt cost by the price of its model, or what the hold asked for if it has none.
 
     Args:
         prices: prices of models.
         model: the model that was called; `None`: not named.
         usage: usage of the attempt; an attempt without usage needs no price.
         asked_nano_usd: nano-dollars that the hold asked for.
-        stated: cost in nano-dollars; `None`: not stated.
     """
-    if stated is not None:
-        return Report(usage, stated)
     price = prices.find(model)
     if price is not None:
         return Report(usage, min(price.cost(usage), MAX_CALL_NANO_USD))

@@ -31,17 +31,14 @@ class Length:
     style: Style
 
 
-def summary_length(
-    characters: int, *, ratio: float = LENGTH_RATIO, least: int = LEAST_CHARACTERS, most: int = MOST_CHARACTERS
-) -> Length:
+def summary_length(characters: int, *, ratio: float = LENGTH_RATIO) -> Length:
     """Derives the length of a summary from its source: 150 characters for 1,000, 800 for 10,000.
 
     Args:
         characters: length of the source.
-        ratio: share of the source, clamped to `least` and `most`; halved for a source below 500 characters.
-        least, most: bounds in characters.
+        ratio: share of the source, from 100 to 800 characters; halved for a source below 500 characters.
     """
-    wanted = min(max(int(characters * Fraction(str(ratio))), least), most)
+    wanted = min(max(int(characters * Fraction(str(ratio))), LEAST_CHARACTERS), MOST_CHARACTERS)
     if characters < SHORT_BELOW:
         return Length(min(wanted // 2, characters), Style.SHORT)
     style = Style.KEY_POINTS if characters < LAYERED_FROM else Style.LAYERED

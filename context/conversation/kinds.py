@@ -4,12 +4,8 @@ Ranking and extraction depend on the kind: in a chat between people both sides s
 answers mostly elaborate on what its user said, and tool results are records.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
-
-from purser.context.conversation.messages import Message
 
 USER_SHARE = 0.3
 """Share of the text below which users talk to an assistant. In chats between people each side has about half."""
@@ -40,18 +36,6 @@ class Composition:
     """Messages of users, assistants and tools."""
     tool_messages: int = 0
     """Messages that call tools or return results."""
-
-    @classmethod
-    def of(cls, messages: Iterable[Message]) -> Self:
-        """Measures messages in characters."""
-        lengths = dict.fromkeys(("user", "assistant", "tool"), 0)
-        count = tools = 0
-        for message in messages:
-            if message.role in lengths:
-                count += 1
-                tools += message.role == "tool" or bool(message.tool_calls)
-                lengths[message.role] += len(message.text)
-        return cls(lengths["user"], lengths["assistant"], count, tools)
 
     @property
     def kind(self) -> Kind:

@@ -17,7 +17,6 @@ from purser.context.tokens.counting import (
 )
 from purser.context.tokens.exact import warm_up
 from purser.context.tokens.legacy import legacy_estimate
-from purser.context.tokens.messages import message_digest
 from purser.context.tokens.tokenizers import Tokenizer, tokenizer_of
 from purser.context.tokens.windows import window_of
 
@@ -32,7 +31,6 @@ __all__ = [
     "count_request",
     "count_text",
     "legacy_estimate",
-    "message_digest",
     "tokenizer_of",
     "warm_up",
     "window_of",

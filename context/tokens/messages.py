@@ -5,7 +5,6 @@ Role, ids and name of the speaker are not counted separately: the fixed tokens p
 
 import json
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 
 from purser.context.errors import InvalidMessage
 from purser.context.tokens.images import Image, size_of
@@ -15,7 +14,6 @@ Part = str | Image
 
 _REASONING = ("thinking_blocks", "reasoning_content", "reasoning")
 """Fields in which providers return the reasoning of a model; several of them have the same content."""
-_COUNTED = ("content", "tool_calls", "function_call", *_REASONING)
 
 
 def parts_of(message: Mapping[str, object]) -> tuple[Part, ...]:
@@ -32,11 +30,6 @@ def parts_of(message: Mapping[str, object]) -> tuple[Part, ...]:
         calls = [*calls, {"function": legacy}]
     thoughts = next((message[field] for field in _REASONING if message.get(field)), None)
     return (*_content(message.get("content")), *_content(thoughts, "reasoning"), *map(_tool_call, calls))
-
-
-def message_digest(message: Mapping[str, object]) -> str:
-    """SHA-256 digest of the countable parts of a message: messages with equal digests have equal counts."""
-    return sha256(as_json([message.get(field) for field in _COUNTED]).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def as_json(value: object) -> str:

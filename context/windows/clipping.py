@@ -62,7 +62,7 @@ def beginning(text: str, most_tokens: int, count: CountText) -> str:
     return cut(ends[fits - 1]) if fits else ""
 
 
-def clip_message(message: Message, tokens: int, most_tokens: int, count: CountText, of: str = "") -> Message | None:
+def clip_message(message: Message, tokens: int, most_tokens: int, count: CountText, of: str) -> Message | None:
     """Clips the longest text of a message; other parts, such as images and tool calls, stay whole.
 
     Args:

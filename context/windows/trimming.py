@@ -154,7 +154,7 @@ def show(message: Message, trim: Trim, count: CountText, number: int) -> Message
     """What a window shows of a trimmed message, whose number its mark names."""
     name = f"message {number}" if number != DOCUMENTS else "the documents"
     if trim.remedy is Remedy.CLIPPED:
-        clipped = clip_message(message, trim.original, trim.most, count, of=f" of {name}")
+        clipped = clip_message(message, trim.original, trim.most, count, f" of {name}")
         if clipped is not None:
             return clipped
     mark = f"[{trim.original} tokens left out of {name}]"

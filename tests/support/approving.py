@@ -14,7 +14,7 @@ from purser.budget.approvals import (
     PastDecision,
     Waiter,
 )
-from purser.budget.gate import Amount
+from purser.budget.gate import Amount, ScopeView
 from purser.budget.policies.fields import ApprovalRules
 from purser.budget.scopes import Scope
 
@@ -52,6 +52,12 @@ def request(**changes: Any) -> ApprovalRequest:
         decisions=(),
     )
     return replace(plain, **changes)
+
+
+def missing(seen: ScopeView, ask: Amount) -> Amount:
+    """The smallest grant with which an ask fits on a scope."""
+    names = ("scope", "limit_tokens", "limit_nano_usd", "spent", "held", "granted", "reserve")
+    return request(**{name: getattr(seen, name) for name in names}).missing(ask)
 
 
 def approve(**fields: Any) -> DecisionRequest:

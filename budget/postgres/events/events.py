@@ -12,9 +12,8 @@ from typing import Any
 
 import asyncpg
 
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
-from purser.budget.scopes import Scope
 
 _SQL = load("purser.budget.postgres.events", "events.sql")
 BATCH = 1_000
@@ -53,13 +52,6 @@ class Event:
     scope: str | None
     data: Mapping[str, Any]
     """Ids, figures and codes, by kind: `docs/reference/events.md`."""
-
-
-async def put(
-    connection: Connection, tenant: str, kind: EventKind, scope: Scope | None, data: Mapping[str, Any]
-) -> None:
-    """Writes an event in the caller's transaction: it is published if and only if that commits."""
-    await connection.execute(_SQL["put"], tenant, kind, scope and str(scope), dict(data))
 
 
 class Events:

@@ -1,6 +1,3 @@
--- name: put
-select put_event($1, $2, $3, $4);
-
 -- name: number
 select number_events($1);
 

@@ -46,7 +46,7 @@ async def put_to_each(
     workflow_ids: Sequence[str],
     signal: str,
     payload: Mapping[str, Any],
-    now: datetime | None = None,
+    now: datetime | None,
 ) -> None:
     """As `put`, the same message to each of several workflows."""
     await connection.execute(_SQL["put"], tenant, workflow_ids, signal, dict(payload), now)

@@ -49,11 +49,6 @@ class Facts:
         async with connected(self._pool, None) as own:
             return list(map(_fact, await own.fetch(_SQL["all"], tenant, session_id, thread)))
 
-    async def unread(self, tenant: str, session_id: str, thread: str = "") -> int:
-        """Number of messages from which `all` would derive facts first."""
-        async with connected(self._pool, None) as own:
-            return await own.fetchval(_SQL["count_unread"], tenant, session_id, thread, self._rules) or 0
-
     async def _follow(self, key: Thread) -> None:
         """Derives facts up to the newest message."""
         while await self._step(key):

@@ -1,10 +1,6 @@
 -- name: progress
 select last_seq, rules from fact_progress where tenant = $1 and session_id = $2 and thread = $3;
 
--- name: count_unread
-select count(*) from messages where tenant = $1 and session_id = $2 and thread = $3 and seq > coalesce(
-    (select last_seq from fact_progress where tenant = $1 and session_id = $2 and thread = $3 and rules = $4), 0);
-
 -- name: unread
 select seq, body, created_at from messages
 where tenant = $1 and session_id = $2 and thread = $3 and seq > $4 order by seq limit $5;

@@ -18,6 +18,7 @@ from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Path
 from purser.context.conversation.messages import Message
 from purser.context.errors import SessionDeleted
+from purser.context.postgres.conversation.conversations import END
 from purser.context.postgres.memory.index import MemoryIndex
 from purser.context.postgres.memory.vectors import Key, MemoryVectors
 from purser.context.postgres.sessions.payers import Payers
@@ -35,8 +36,6 @@ INLINE_TURNS = 50_000
 """Turns, counted once for each posted term, that are ranked in the event loop, which takes about two milliseconds."""
 MOST_CHARACTERS = 4_000
 """Characters of a query that are used."""
-END = 2**53 - 1
-"""Greater than every sequence number."""
 DEPTH = 50
 """Results of words and of vectors each that are fused, or the limit of the search if that is more."""
 

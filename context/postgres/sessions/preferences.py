@@ -36,9 +36,9 @@ class PersonalSettings:
         async with connected(self._pool, None) as own:
             return await _latest(own, "of_session", tenant, session_id)
 
-    async def personal(self, tenant: str, session_id: str, connection: Connection | None = None) -> Personal:
+    async def personal(self, tenant: str, session_id: str) -> Personal:
         """The settings in effect in a session: its user's and its own."""
-        async with connected(self._pool, connection) as own:
+        async with connected(self._pool, None) as own:
             [found] = await own.fetch(_SQL["personal"], tenant, session_id)
         return Personal(_part(found, "user"), _part(found, "own"))
 

@@ -7,11 +7,12 @@ from fractions import Fraction
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from purser.budget.gate import Amount, ScopeView, Verdict, gate_answer, price_of, shortage, smallest
+from purser.budget.gate import Amount, ScopeView, Verdict, gate_answer, price_of, smallest
 from purser.budget.policies.fields import DEFAULT_BACKPRESSURE, Mode
 from purser.budget.policies.policy import Policy
 from purser.budget.previews import reserve_of
 from purser.wire.limits import MAX_AMOUNT
+from tests.support.approving import missing
 from tests.support.budgets.one_limit import view
 from tests.support.views import SCALES, Case, Wanted, asks, cases, views
 
@@ -128,7 +129,7 @@ def test_a_larger_ask_is_delayed_no_less(seen: ScopeView, tokens: int, more: int
 def test_a_grant_of_the_shortage_admits(case: Case) -> None:
     path, [(full, _)] = case
     path = [replace(seen, frozen=False, queued=False) for seen in path]
-    granted = [replace(seen, granted=seen.granted + shortage(path, full, seen.scope)) for seen in path]
+    granted = [replace(seen, granted=seen.granted + missing(seen, full)) for seen in path]
     assume(all(scope.ratio is not None for scope in gate_answer(granted, full).scopes))
     assert gate_answer(granted, full).amount == full
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from purser.budget.gate import Amount, Pressure, ScopeView, Verdict, gate_answer, shortage
+from purser.budget.gate import Amount, Pressure, ScopeView, Verdict, gate_answer
 from purser.budget.policies.fields import Mode
 from purser.budget.scopes import Scope
 from purser.wire.limits import MAX_AMOUNT
+from tests.support.approving import missing
 from tests.support.budgets.one_limit import SESSION, UNITS, ask, view
 
 
@@ -67,7 +68,7 @@ def test_what_costs_nothing_passes_an_exhausted_money_limit_without_delay(limit:
         Verdict.ALLOW, "fits", 0.0, 0,
     )  # fmt: skip
     assert verdict(seen, Amount(1, 1)) is Verdict.REFUSE
-    assert shortage([seen], Amount(1, 0), seen.scope) == Amount()
+    assert missing(seen, Amount(1, 0)) == Amount()
 
 
 def test_what_costs_nothing_needs_tokens_and_a_scope_that_is_not_frozen() -> None:
@@ -205,4 +206,4 @@ def test_a_last_call_may_use_more_than_its_part_as_far_as_an_ordinary_one_may() 
 
 def test_the_shortage_leaves_the_reserve_alone() -> None:
     seen = replace(view(limit=1_000, mode="approval", spent=850), reserve=Amount(100))
-    assert shortage([seen], Amount(80), SESSION) == Amount(30)
+    assert missing(seen, Amount(80)) == Amount(30)

@@ -54,25 +54,19 @@ def test_an_ask_for_nothing_needs_no_price() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prices", "model", "used", "stated", "report", "outcome"),
+    ("prices", "model", "used", "report", "outcome"),
     [
-        pytest.param(NONE, None, 10, 7, Report(Usage(input=10), 7), None, id="stated"),
-        pytest.param(DOLLARS, "m", 10, 0, Report(Usage(input=10), 0), None, id="0 is stated"),
-        pytest.param(DOLLARS, "m", 10, None, Report(Usage(input=10), 10_000), None, id="by the price"),
-        pytest.param(FREE, "m", 10, None, Report(Usage(input=10), 0), None, id="by a price of 0"),
-        pytest.param(
-            NONE, "m", 10, None, Report(Usage(input=10), 500, priced=False), Unpriced.ESTIMATED, id="as asked for"
-        ),
-        pytest.param(
-            DOLLARS, None, 10, None, Report(Usage(input=10), 500, priced=False), Unpriced.ESTIMATED, id="no model"
-        ),
-        pytest.param(NONE, "m", 0, None, Report(Usage(), 0), None, id="what used nothing needs no price"),
+        pytest.param(DOLLARS, "m", 10, Report(Usage(input=10), 10_000), None, id="by the price"),
+        pytest.param(FREE, "m", 10, Report(Usage(input=10), 0), None, id="by a price of 0"),
+        pytest.param(NONE, "m", 10, Report(Usage(input=10), 500, priced=False), Unpriced.ESTIMATED, id="as asked for"),
+        pytest.param(DOLLARS, None, 10, Report(Usage(input=10), 500, priced=False), Unpriced.ESTIMATED, id="no model"),
+        pytest.param(NONE, "m", 0, Report(Usage(), 0), None, id="what used nothing needs no price"),
     ],
 )
-def test_an_attempt_costs_what_is_stated_else_what_its_model_charges_else_what_was_asked_for_it(
-    prices: PriceBook, model: str | None, used: int, stated: int | None, report: Report, outcome: Unpriced | None
+def test_an_attempt_costs_what_its_model_charges_else_what_was_asked_for_it(
+    prices: PriceBook, model: str | None, used: int, report: Report, outcome: Unpriced | None
 ) -> None:
-    found = charge(prices, model, Usage(input=used), 500, stated)
+    found = charge(prices, model, Usage(input=used), 500)
     assert found == report
     assert outcome_of(found) is outcome
 

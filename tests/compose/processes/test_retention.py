@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from purser.budget.postgres.audit.retention import LEAST, LedgerRetention, Outcome
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.events.events import EventKind, Events, put
+from purser.budget.postgres.events.events import EventKind, Events
 from purser.budget.postgres.events.outbox import Outbox
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
@@ -19,6 +19,7 @@ from purser.gateway.postgres.deliveries import Deliveries
 from purser.gateway.postgres.webhooks import WebhookFields, Webhooks
 from tests.budget.postgres.audit.history import START, close_all
 from tests.support.actors import TESTER
+from tests.support.events import put
 from tests.support.ledger import TENANT, Books
 
 OLD = "clock_timestamp() - interval '91 days'"

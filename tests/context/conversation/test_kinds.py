@@ -1,6 +1,7 @@
 """Kinds of conversation."""
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,14 @@ from tests.support.context.conversations import assistant, calling, result, user
 
 SHORT, LONG = "Which one is better?", "Both have advantages, and it depends on what you need. " * 5
 CHAT = [user(SHORT), assistant(SHORT)]
+
+
+def composition(messages: Iterable[Message]) -> Composition:
+    """Measures messages in characters."""
+    said = [message for message in messages if message.role in ("user", "assistant", "tool")]
+    lengths = {role: sum(len(one.text) for one in said if one.role == role) for role in ("user", "assistant")}
+    tools = sum(one.role == "tool" or bool(one.tool_calls) for one in said)
+    return Composition(lengths["user"], lengths["assistant"], len(said), tools)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +40,7 @@ CHAT = [user(SHORT), assistant(SHORT)]
     ],
 )
 def test_the_kind_follows_from_who_says_how_much_and_from_tools(messages: list[Message], kind: Kind) -> None:
-    assert Composition.of(messages).kind is kind
+    assert composition(messages).kind is kind
 
 
 @pytest.mark.parametrize(
@@ -45,7 +54,7 @@ def test_real_conversations_are_of_the_kind_of_their_set(
     shared_data: Path, name: str, kind: Kind, share: float
 ) -> None:
     found = Counter(
-        Composition.of(Message.parse(_message(message), linked=False) for message in row["messages"]).kind
+        composition(Message.parse(_message(message), linked=False) for message in row["messages"]).kind
         for row in rows(shared_data, name)
     )
     assert found[kind] >= share * found.total(), found

@@ -67,13 +67,13 @@ def test_of_several_parts_the_longest_text_is_clipped() -> None:
     image = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
     parts = ({"type": "text", "text": "Look:"}, image, {"type": "text", "text": "word " * 500})
     message = Message("user", parts)
-    clipped = clip_message(message, 1_400, 1_000, tokens)
+    clipped = clip_message(message, 1_400, 1_000, tokens, " of order")
     assert clipped is not None
     assert isinstance(clipped.content, tuple)
     assert clipped.content[:2] == parts[:2]
-    assert "tokens left out" in clipped.content[2]["text"]
+    assert "tokens left out of order" in clipped.content[2]["text"]
 
 
 def test_a_message_without_text_is_not_clipped() -> None:
     calls = ({"id": "a", "type": "function", "function": {"name": "f", "arguments": "x" * 900}},)
-    assert clip_message(Message("assistant", tool_calls=calls), 300, 100, tokens) is None
+    assert clip_message(Message("assistant", tool_calls=calls), 300, 100, tokens, "") is None

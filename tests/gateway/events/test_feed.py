@@ -11,10 +11,11 @@ from structlog.testing import capture_logs
 
 from purser.budget.errors import LedgerUnavailable
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.events.events import Event, EventKind, Events, put
+from purser.budget.postgres.events.events import Event, EventKind, Events
 from purser.budget.scopes import Scope
 from purser.gateway.events import feed as module
 from purser.gateway.events.feed import Feed, Gap, Subscription
+from tests.support.events import put
 from tests.support.ledger import TENANT
 
 SESSION = Scope.parse("session:s1")

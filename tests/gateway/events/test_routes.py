@@ -17,7 +17,7 @@ from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.events.events import EventKind, Events, put
+from purser.budget.postgres.events.events import EventKind, Events
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
@@ -30,6 +30,7 @@ from purser.gateway.events import stream
 from purser.gateway.events.feed import Feed
 from tests.gateway.conftest import RunningGateway, running_gateway
 from tests.support.actors import ADA
+from tests.support.events import put
 
 SESSION = Scope.parse("session:s1")
 

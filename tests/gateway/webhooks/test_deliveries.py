@@ -11,7 +11,7 @@ from standardwebhooks import Webhook as Verifier
 from standardwebhooks import WebhookVerificationError
 
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.events.events import EventKind, put
+from purser.budget.postgres.events.events import EventKind
 from purser.budget.scopes import Scope
 from purser.compose.settings import Settings
 from purser.compose.stack.ports import free_port
@@ -22,6 +22,7 @@ from purser.gateway.postgres.webhooks import WebhookFields, Webhooks
 from purser.gateway.webhooks import delivery as sending
 from tests.gateway.conftest import RunningGateway, running_gateway
 from tests.support.actors import TESTER
+from tests.support.events import put
 from tests.support.servers.webhooks import (
     Receiver,
     all_sent,

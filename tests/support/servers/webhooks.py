@@ -13,7 +13,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.events.events import EventKind, put
+from purser.budget.postgres.events.events import EventKind
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Scope as BudgetScope
@@ -22,6 +22,7 @@ from purser.compose.stack.ports import LOOPBACK
 from purser.gateway.access.sealing import Seal
 from purser.gateway.approvals.links import ApprovalLinks
 from purser.gateway.postgres.deliveries import Deliveries
+from tests.support.events import put
 from tests.support.threads import in_task
 
 SESSION = BudgetScope.parse("session:s1")

@@ -4,7 +4,8 @@ import asyncio
 from datetime import timedelta
 
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.events.events import Event, EventKind, Events, put
+from purser.budget.postgres.events.events import Event, EventKind, Events
+from tests.support.events import put
 from tests.support.ledger import TENANT
 
 

@@ -116,9 +116,8 @@ def units(source: SummarySource, most_tokens: int, count: CountText) -> Iterator
         most_tokens: room of the extract.
         count: counts tokens.
     """
-    users = {"user", *(passage.speaker for passage in source.passages if passage.role == "user")}
     lines = list(filter(None, source.summary.splitlines()))
-    heavy = users if lines and _is_assisted(source.passages) else set[str]()
+    heavy = _heavy(source.passages) if lines else frozenset[str]()
     yield from ((unit, count(unit.line + "\n")) for unit in _remembered(lines, heavy))
     found = [*_records(source.passages, most_tokens, count), *_said(source.passages, most_tokens, count)]
     yield from sorted(found, key=lambda one: -1 if one[0].passage is None else one[0].passage)
@@ -147,7 +146,7 @@ def _said(passages: Sequence[Passage], most_tokens: int, count: CountText) -> li
     several = len({one.speaker for one in passages if one.role == "assistant"}) > 1
     agents = kind is Kind.TOOLS or (kind is Kind.ASSISTANT and several)
     uptake = Uptake(passages) if agents else None
-    assisted = _is_assisted(passages)
+    assisted, heavy = _is_assisted(passages), _heavy(passages)
     recorded, repeated = _answered(passages), set[int]()
     found: list[tuple[Unit, int]] = []
     worded: defaultdict[tuple[str, str], list[tuple[Unit, int]]] = defaultdict(list)
@@ -156,7 +155,7 @@ def _said(passages: Sequence[Passage], most_tokens: int, count: CountText) -> li
         text = " ".join(passage.said.split())
         of_agent = agents and passage.role == "assistant"
         page = of_agent and is_page(passage.said)
-        weight = _USERS if assisted and passage.role == "user" else 1.0
+        weight = _USERS if passage.speaker in heavy else 1.0
         if assisted and passage.role == "user" and place + 1 < len(passages) and _is_hollow(text):
             weight = _HOLLOW
         if _is_denied(passages, place):
@@ -214,6 +213,12 @@ def _said(passages: Sequence[Passage], most_tokens: int, count: CountText) -> li
 def _is_assisted(passages: Sequence[Passage]) -> bool:
     """Whether users talk to an assistant or to agents with tools, not to each other."""
     return _kind(passages) is not Kind.PEOPLE or any(one.role == one.speaker == "assistant" for one in passages)
+
+
+def _heavy(passages: Sequence[Passage]) -> frozenset[str]:
+    """The user of an assistant, whose words count twice; of several, an assistant also notes what they agree on."""
+    users = {one.speaker for one in passages if one.role == "user"}
+    return frozenset({"user", *users}) if len(users) == 1 and _is_assisted(passages) else frozenset()
 
 
 def _is_hollow(text: str) -> bool:

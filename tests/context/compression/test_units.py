@@ -4,6 +4,7 @@ import pytest
 
 from purser.context.compression.requests import SummarySource
 from purser.context.compression.units import units
+from purser.context.conversation.messages import Message
 from tests.support.context.conversations import assistant, user
 
 
@@ -21,6 +22,15 @@ def test_the_words_of_a_request_count_for_the_user_that_made_it_and_not_for_the_
     assert second.line == f"assistant (asked “{asked}”): {reply}"
     assert second.text == reply
     assert first.weight == 2 * second.weight
+
+
+def test_of_several_users_and_the_assistant_that_takes_their_minutes_all_count_alike() -> None:
+    said = [
+        Message("user", "Let's ship the release on 12 May.", name="ana"),
+        Message("user", "I take the notes for 40 customers.", name="ben"),
+        assistant("Noted: release on 12 May, Ben writes the notes."),
+    ]
+    assert len({unit.weight for unit, _ in units(SummarySource.of("", said), 200, len)}) == 1
 
 
 @pytest.mark.parametrize(

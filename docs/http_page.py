@@ -30,7 +30,8 @@ gets 409 `key-reused`. An answer with a secret is not stored: repeating the requ
 """
 MORE = {
     "holds": "A verdict is always 200. The verdict on a step of an open hold is `allow`, unless an addition does not "
-    "fit; then nothing changes. Settling without a started attempt starts it. "
+    "fit; if that is the one of another attempt, the attempt before it is charged its estimate all the same. Settling "
+    "without a started attempt starts it. "
     "[How to use them](../how-to/clients/holds-over-http.md).",
     "budgets": "`null` resets a field to its default. [How to set them](../how-to/budgets.md).",
     "tasks": "The body is a [task file](task-file.md). [How to run them](../how-to/tasks.md).",

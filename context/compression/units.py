@@ -216,7 +216,10 @@ def _is_assisted(passages: Sequence[Passage]) -> bool:
 
 
 def _heavy(passages: Sequence[Passage]) -> frozenset[str]:
-    """The user of an assistant, whose words count twice; of several, an assistant also notes what they agree on."""
+    """Speakers whose words count twice: the one user of an assistant.
+
+    Several users also write to each other, and the assistant's notes of what they agree on count as much.
+    """
     users = {one.speaker for one in passages if one.role == "user"}
     return frozenset({"user", *users}) if len(users) == 1 and _is_assisted(passages) else frozenset()
 

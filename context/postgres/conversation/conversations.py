@@ -213,7 +213,7 @@ class Conversations:
             found = await read_references(own, self._running, source, summary, within, whole=whole)
             figures = await omitted_figures(own, self._running, source, found)
         counts = await self._counted(tenant, session_id, found.rows, model)
-        refs = message_refs(found.rows, (counts[row["seq"]] for row in found.rows), found.passed)
+        refs = message_refs(found.rows, (counts[row["seq"]] for row in found.rows))
         if gap := found.omitted:
             figures -= Figures.of([ref for ref in refs if gap[0] <= ref.seq <= gap[1]])
         messages = tuple(ref for ref in refs if ref.seq not in without) if without else refs

@@ -49,10 +49,8 @@ class References:
     """Messages of a thread by reference."""
 
     rows: Sequence[asyncpg.Record]
-    """In sequence; counts for the tokenizer may be missing."""
-    passed: frozenset[int]
-    """Messages that no summary covers, even in its range: those that the latest one passed over, and the newest user
-    message."""
+    """In sequence; counts for the tokenizer may be missing. Those that the latest summary passed over and the newest
+    user message are `passed_over`: no summary covers them, even in its range."""
     hole: tuple[int, int] | None = None
     """First and last message of the range of which only required messages are included: covered and omitted ones."""
     omitted: tuple[int, int] | None = None
@@ -84,25 +82,22 @@ async def read_references(
     whole: bool = False,
 ) -> References:
     """Reads all messages that the summary does not cover, without those that no window has room for; all if `whole`."""
-    # Not only up to `source.upto`: once a task's input follows, a summary may cover the messages before it.
-    newest = await own.fetchval(_SQL["newest_request"], *source.place)
-    passed = frozenset([*(summary.passed if summary else ()), *([] if newest is None else [newest])])
-    if within and not whole and (found := await _excerpt(own, running, source, passed, summary, within)):
+    if within and not whole and (found := await _excerpt(own, running, source, summary, within)):
         return found
     if summary and not whole:
         first, last = _covered(summary)
-        rows = await _rows(own, source, _EVERYTHING, (first, last), passed)
-        if not any(_is_marked_call(row, last, passed) for row in rows):
-            return References(rows, passed, (first, last))
+        rows = await _rows(own, source, _EVERYTHING, summary)
+        if not any(_is_marked_call(row, last) for row in rows):
+            return References(rows, (first, last))
     # Nothing is omitted, or a required message belongs to a group in the omitted range: read the whole thread.
-    return References(await own.fetch(_SQL["whole"], *source.place, source.tokenizer.key, source.upto), passed)
+    counted = source.tokenizer.key, source.upto
+    return References(await own.fetch(_SQL["whole"], *source.place, *counted, _passed(summary)))
 
 
 async def _excerpt(
     own: Connection,
     running: RunningFigures,
     source: Source,
-    passed: frozenset[int],
     summary: Summary | None,
     within: Within,
 ) -> References | None:
@@ -112,12 +107,12 @@ async def _excerpt(
     newest = max(2 * within.newest, int(_MARGIN * within.tokens / mean))
     while True:
         bounds = within.tokens, within.primers, within.newest, newest
-        rows = await _rows(own, source, bounds, (first, last), passed)
+        rows = await _rows(own, source, bounds, summary)
         if rows and rows[0]["tail"] is not None:
             break
         if sum(row["seq"] > last for row in rows) < newest:
-            is_whole = summary is None or not any(_is_marked_call(row, last, passed) for row in rows)
-            return References(rows, passed, (first, last) if summary else None) if is_whole else None
+            is_whole = summary is None or not any(_is_marked_call(row, last) for row in rows)
+            return References(rows, (first, last) if summary else None) if is_whole else None
         newest *= _MORE
     head, end = rows[0]["head"], rows[0]["tail"]
     if head >= end:
@@ -125,18 +120,21 @@ async def _excerpt(
     opening = next((row["seq"] for row in rows if row["role"] == "user"), 0)
     split = bisect_right(rows, end, key=_seq)
     if any(row["tool_call_id"] is not None for row in rows[split:]):
-        end = gap_end(message_refs(rows[split:], repeat(0), passed), end)
-    older = message_refs(rows[: bisect_right(rows, head, key=_seq)], repeat(0), passed)
+        end = gap_end(message_refs(rows[split:], repeat(0)), end)
+    older = message_refs(rows[: bisect_right(rows, head, key=_seq)], repeat(0))
     begin = gap_begin(older, head + 1, opening=opening, covered=last, primers=within.primers)
     split = bisect_right(rows, end, key=_seq)
     # With fewer newer messages, the length class of the thread is not known.
     if begin is None or len(rows) - split < LONG:
         return None
-    if any(_is_marked_call(row, end, passed) for row in rows[:split]):
+    if any(_is_marked_call(row, end) for row in rows[:split]):
         return None
-    retained = passed | {opening}
-    required = [row for row in rows[:split] if row["seq"] < begin or row["seq"] in retained or _is_fixed(row)]
-    return References([*required, *rows[split:]], passed, (first if summary else begin, end), (begin, end))
+    required = [
+        row
+        for row in rows[:split]
+        if row["seq"] < begin or row["seq"] == opening or row["passed_over"] or _is_fixed(row)
+    ]
+    return References([*required, *rows[split:]], (first if summary else begin, end), (begin, end))
 
 
 async def omitted_figures(own: Connection, running: RunningFigures, source: Source, found: References) -> Figures:
@@ -193,7 +191,7 @@ def placed(
         summary: the summary that covers the others, if there is one.
     """
     seqs, (first, last) = list(at.places), found.hole or (0, 0)
-    refs = message_refs(found.rows, map(counts.__getitem__, seqs), found.passed, at.places.values())
+    refs = message_refs(found.rows, map(counts.__getitem__, seqs), at.places.values())
     omitted, figures, unread = None, Figures(), Figures()
     if found.hole:
         unread = at.upto[last] - Figures.of(refs[: bisect_right(seqs, last)])
@@ -213,34 +211,33 @@ def placed(
 def message_refs(
     rows: Sequence[asyncpg.Record],
     tokens: Iterable[int],
-    passed: Collection[int],
     places: Collection[int] | None = None,
 ) -> tuple[MessageRef, ...]:
     """The references of rows with these tokens, by position if `places` are given."""
     if not rows:
         return ()
     # By column: there are hundreds of messages.
-    seqs, roles, _, call_ids, answered, characters, pinned, *_ = zip(*rows, strict=True)
-    numbers, passed_over = seqs if places is None else places, map(passed.__contains__, seqs)
-    linked = map(tuple, call_ids), answered
+    seqs, roles, _, call_ids, answered, characters, pinned, passed_over, *_ = zip(*rows, strict=True)
+    numbers, linked = seqs if places is None else places, (map(tuple, call_ids), answered)
     return tuple(map(MessageRef, numbers, roles, tokens, *linked, pinned, passed_over, characters))
 
 
 async def _rows(
-    own: Connection,
-    source: Source,
-    bounds: tuple[int | None, ...],
-    covered: tuple[int, int],
-    passed: Collection[int],
+    own: Connection, source: Source, bounds: tuple[int | None, ...], summary: Summary | None
 ) -> list[asyncpg.Record]:
     tokenizer = source.tokenizer
-    counted = tokenizer.key, source.upto, tokenizer.vocabulary
-    return await own.fetch(_SQL["excerpt"], *source.place, *counted, *bounds, *covered, passed)
+    counted, covered = (tokenizer.key, source.upto, tokenizer.vocabulary), _covered(summary)
+    return await own.fetch(_SQL["excerpt"], *source.place, *counted, *bounds, *covered, _passed(summary))
 
 
 def _covered(summary: Summary | None) -> tuple[int, int]:
     """The range of a summary."""
     return (summary.first_seq, summary.last_seq) if summary else (1, 0)
+
+
+def _passed(summary: Summary | None) -> tuple[int, ...]:
+    """The messages that a summary passed over."""
+    return summary.passed if summary else ()
 
 
 def _seq(row: asyncpg.Record) -> int:
@@ -251,7 +248,7 @@ def _is_fixed(row: asyncpg.Record) -> bool:
     return row["pinned"] or row["role"] in SYSTEM_ROLES
 
 
-def _is_marked_call(row: asyncpg.Record, watermark: int, passed: Collection[int]) -> bool:
+def _is_marked_call(row: asyncpg.Record, watermark: int) -> bool:
     if row["seq"] > watermark:
         return False
-    return (row["pinned"] or row["seq"] in passed) and bool(row["call_ids"] or row["tool_call_id"])
+    return (row["pinned"] or row["passed_over"]) and bool(row["call_ids"] or row["tool_call_id"])

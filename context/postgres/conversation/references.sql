@@ -1,17 +1,15 @@
 -- name: excerpt
-select * from thread_excerpt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
-
--- name: newest_request
--- The newest user message of a thread. Comparisons of rows leave only the index of threads.
-select seq from messages
-where tenant = $1 and session_id = $2 and role = 'user'
-  and (thread, seq) > ($3, 0) and (thread, seq) <= ($3, 9223372036854775807)
-order by thread desc, seq desc limit 1;
+-- The newest user message is that of the whole thread: once a task's input follows $5, a summary may cover the messages before it.
+select e.seq, e.role, e.tokens, e.call_ids, e.tool_call_id, e.characters, e.pinned,
+       e.seq = any($13) or e.seq is not distinct from newest.seq as passed_over, e.head, e.tail
+from newest_request($1, $2, $3) as newest (seq)
+cross join lateral thread_excerpt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::bigint[] || newest.seq) as e;
 
 -- name: whole
 -- All messages of a thread up to $5. A function would hold them all before it returns the first.
 select seq, role, (tokens ->> $4)::integer as tokens, call_ids, tool_call_id, characters,
-       seq = any(array(select k.seq from pin_marks k where k.tenant = $1 and k.session_id = $2 and k.pinned)) as pinned
+       seq = any(array(select k.seq from pin_marks k where k.tenant = $1 and k.session_id = $2 and k.pinned)) as pinned,
+       seq = any(array(select unnest($6::bigint[]) union all select newest_request($1, $2, $3))) as passed_over
 from messages
 where tenant = $1 and session_id = $2 and (thread, seq) <= ($3, $5) and (thread, seq) > ($3, 0)
 order by thread, seq;

@@ -245,6 +245,16 @@ async def test_a_pinned_call_keeps_its_results_when_it_is_covered(conversations:
     assert [one.seqs for one in found.groups] == [(1,), (3, 4, 5), (8,), (9,)]
 
 
+async def test_a_thread_that_is_read_whole_still_shows_its_newest_user_message(
+    conversations: Conversations, pool: Pool
+) -> None:
+    pinned = Message("assistant", tool_calls=(call("c1"),), pinned=True)
+    await append(conversations, *talk(2), pinned, result("c1"), *talk(4))
+    assert await cover(pool, 1, 8)
+    found = await conversations.conversation(TENANT, SESSION, model=MODEL)
+    assert [one.seqs for one in found.groups] == [(1,), (3, 4), (7,)]
+
+
 async def test_only_the_latest_summary_of_the_thread_counts(conversations: Conversations, pool: Pool) -> None:
     await append(conversations, *talk(10))
     await append(conversations, *talk(3), thread="t1/a1")

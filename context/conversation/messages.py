@@ -110,7 +110,7 @@ class Message:
     def storable(self) -> Self:
         """The message as it is stored; `context.conversation.storable` lists what is replaced."""
         texts = (self.content, self.name, self.tool_calls, self.tool_call_id)
-        if is_storable(texts):
+        if all(map(is_storable, filter(None, texts))):
             return self
         content, name, tool_calls, tool_call_id = storable(texts)
         return replace(self, content=content, name=name, tool_calls=tool_calls, tool_call_id=tool_call_id)

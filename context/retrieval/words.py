@@ -35,7 +35,7 @@ def terms(text: str) -> list[str]:
     """Returns every occurrence of a term, in order."""
     if text.isascii():
         # The common case, several times as fast. Stop words become empty.
-        return [term for word in _ASCII_WORD.findall(text.lower()) if (term := _english(word))]
+        return list(filter(None, map(_english, _ASCII_WORD.findall(text.lower()))))
     return [term for match in _WORD.finditer(unicodedata.normalize("NFKC", text).lower()) for term in _of(match)]
 
 

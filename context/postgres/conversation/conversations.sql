@@ -2,6 +2,7 @@
 -- Fails if another transaction appended this origin concurrently: a second run then finds its messages. Returns no row if the
 -- session belongs to another user than $14.
 -- $5 to $13 describe the messages, a column each. Bodies are JSON, in which escapes may represent what `text` cannot hold.
+-- Most messages call nothing: a query in each row for the ids of its calls would take a tenth of the time.
 with known as (
     select m.seq, m.part, m.digest, s.user_id from messages m join sessions s using (tenant, session_id)
     where m.tenant = $1 and m.session_id = $2 and m.origin = $4
@@ -18,8 +19,9 @@ with known as (
         (tenant, session_id, seq, thread, role, body, call_ids, tool_call_id, pinned, digest, tokens, origin, part,
          created_at, characters)
     select $1, $2, place.first_seq + item.number - 1, $3, item.role, item.body::json,
-           array(select json_array_elements_text(item.call_ids::json)), item.tool_call_id, item.pinned, item.digest,
-           item.tokens::jsonb, $4, item.number, coalesce(item.created_at, now()), item.characters
+           case when item.call_ids = '[]' then '{}' else array(select json_array_elements_text(item.call_ids::json)) end,
+           item.tool_call_id, item.pinned, item.digest, item.tokens::jsonb, $4, item.number,
+           coalesce(item.created_at, now()), item.characters
     from place, unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::boolean[], $10::text[], $11::text[],
                        $12::timestamptz[], $13::integer[]) with ordinality
     as item (role, body, call_ids, tool_call_id, pinned, digest, tokens, created_at, characters, number)

@@ -65,51 +65,62 @@ class MemoryIndex:
             SessionDeleted: the session was deleted.
         """
         until = time.monotonic() + seconds
+        batch: _Batch | None = None
         async with _held(self._turns.setdefault((tenant, session_id), asyncio.Lock()), until) as is_next:
             while is_next:
                 async with _held(self._places, until) as has_place:
                     if not has_place:
                         break
-                    if not await self._follow(tenant, session_id):
-                        return True
+                    try:
+                        batch = batch or await self._first(tenant, session_id)
+                        batch = batch and await self._follow(tenant, session_id, batch)
+                    except _OthersIndex:
+                        batch = None
+                        await asyncio.sleep(RETRY_S)
+                    else:
+                        if batch is None:
+                            return True
                 if time.monotonic() >= until:
                     break
         return False
 
-    async def _follow(self, tenant: str, session_id: str) -> bool:
-        """Indexes one batch, unless another process did; returns `False` if there was nothing to index."""
+    async def _first(self, tenant: str, session_id: str) -> "_Batch | None":
+        """The first batch, ready to store; `None` if there is nothing to index. Raises `_OthersIndex`."""
         async with connected(self._pool, None) as connection:
             found = await connection.fetchrow(_SQL["indexed"], tenant, session_id)
             if found is None:
                 await check_not_deleted(connection, tenant, session_id)
-                return False
+                return None
             last_seq = found["last_seq"] or 0
-            limits = BATCH, MOST_BYTES, MOST_CHARACTERS
-            rows = await connection.fetch(_SQL["unindexed"], tenant, session_id, last_seq, *limits)
-            if not rows:
-                return False
-            threads = list({row["thread"] for row in rows})
-            turns = await connection.fetch(_SQL["thread_turns"], tenant, session_id, threads)
+            unindexed = await _read(connection, tenant, session_id, last_seq, {})
+            if unindexed is None:
+                return None
             if found["last_seq"] is None:
                 await connection.execute(_SQL["begin"], tenant, session_id)
-            is_free = await connection.fetchrow(_SQL["claim"], tenant, session_id, last_seq) is not None
-        if is_free:
-            # Without a connection of its own: it may take long.
-            parts = await in_background(_parts, rows, {row["thread"]: row["turns"] for row in turns})
-            is_free = await self._write(tenant, session_id, parts, last_seq, rows[-1]["seq"])
-        if not is_free:
-            await asyncio.sleep(RETRY_S)
-        return True
+            if await connection.fetchrow(_SQL["claim"], tenant, session_id, last_seq) is None:
+                raise _OthersIndex
+        # Without a connection of its own: it may take long.
+        return await in_background(_batch, unindexed)
 
-    async def _write(self, tenant: str, session_id: str, parts: Sequence["_Part"], after: int, last_seq: int) -> bool:
-        """Stores a batch; returns `False` if another process indexes the session or did so meanwhile."""
+    async def _follow(self, tenant: str, session_id: str, batch: "_Batch") -> "_Batch | None":
+        """Stores a batch, and meanwhile prepares the next one; `None` if nothing is left. Raises `_OthersIndex`."""
+        async with connected(self._pool, None) as connection:
+            unindexed = await _read(connection, tenant, session_id, batch.last_seq, batch.turns)
+        stored = self._store(tenant, session_id, batch)
+        if unindexed is None:
+            await stored
+            return None
+        _, following = await asyncio.gather(stored, in_background(_batch, unindexed))
+        return following
+
+    async def _store(self, tenant: str, session_id: str, batch: "_Batch") -> None:
+        """Stores a batch, unless another process indexes the session or did so meanwhile: raises `_OthersIndex`."""
         async with connected(self._pool, None) as connection, connection.transaction():
-            if await connection.fetchrow(_SQL["claim"], tenant, session_id, after) is None:
-                return False
-            for part in parts:
+            if await connection.fetchrow(_SQL["claim"], tenant, session_id, batch.after) is None:
+                raise _OthersIndex
+            for part in batch.parts:
                 await self._add(connection, (tenant, session_id, part.thread), part)
-            await connection.execute(_SQL["followed"], tenant, session_id, last_seq)
-            return True
+            await connection.execute(_SQL["followed"], tenant, session_id, batch.last_seq)
 
     async def _add(self, connection: Connection, place: tuple[str, str, str], part: "_Part") -> None:
         indexed = part.indexed
@@ -143,6 +154,53 @@ class _Part:
             end = min(len(self.seqs), (block + 1) * BLOCK - self.first)
             yield block, self.seqs[begin:end], self.indexed.flags[begin:end]
             begin = end
+
+
+class _OthersIndex(Exception):
+    """Another process indexes the session, or did so meanwhile."""
+
+
+@dataclass(frozen=True)
+class _Unindexed:
+    """Messages of a session to index next."""
+
+    after: int
+    """The last message before them."""
+    rows: Sequence[asyncpg.Record]
+    turns: Mapping[str, int]
+    """Turns before them by thread, as far as known."""
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Index entries of consecutive messages of a session."""
+
+    after: int
+    """The last message before them."""
+    last_seq: int
+    parts: Sequence[_Part]
+    turns: Mapping[str, int]
+    """Turns by thread, these included, as far as known."""
+
+
+async def _read(
+    connection: Connection, tenant: str, session_id: str, after: int, known: Mapping[str, int]
+) -> _Unindexed | None:
+    """Reads what is to be indexed after a message, given the known turns by thread; `None` if there is nothing."""
+    rows = await connection.fetch(_SQL["unindexed"], tenant, session_id, after, BATCH, MOST_BYTES, MOST_CHARACTERS)
+    if not rows:
+        return None
+    turns = dict(known)
+    if threads := list({row["thread"] for row in rows}.difference(known)):
+        found = await connection.fetch(_SQL["thread_turns"], tenant, session_id, threads)
+        turns |= {row["thread"]: row["turns"] for row in found}
+    return _Unindexed(after, rows, turns)
+
+
+def _batch(unindexed: _Unindexed) -> _Batch:
+    parts = _parts(unindexed.rows, unindexed.turns)
+    turns = {**unindexed.turns, **{part.thread: part.first + len(part.seqs) for part in parts}}
+    return _Batch(unindexed.after, unindexed.rows[-1]["seq"], parts, turns)
 
 
 def _parts(rows: Sequence[asyncpg.Record], first: Mapping[str, int]) -> list[_Part]:

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.counts import in_background
 from purser.context.postgres.memory import index as memory_index
 from purser.context.postgres.memory import memory
 from purser.context.postgres.memory.index import MemoryIndex
@@ -308,6 +309,23 @@ async def test_an_index_that_another_process_writes_is_left_to_it(room: Room) ->
         await other.execute(memory_index._SQL["claim"], "acme", "s1", 1)
         assert [await catch_up(*place, seconds=1) for place in places] == [False, True, True]
     assert texts(await room.find("bicycle")) == ["A red bicycle.", "A blue bicycle."]
+
+
+async def test_what_another_process_indexed_meanwhile_is_not_indexed_again(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await room.say(*[user("A bicycle.")] * 20)
+    monkeypatch.setattr(memory_index, "BATCH", 3)
+
+    async def late(work: Callable[..., object], *arguments: object) -> object:
+        monkeypatch.setattr(memory_index, "in_background", in_background)
+        assert await MemoryIndex(room.pool).catch_up("acme", "s1", seconds=60)
+        return await in_background(work, *arguments)
+
+    monkeypatch.setattr(memory_index, "in_background", late)
+    assert await MemoryIndex(room.pool).catch_up("acme", "s1", seconds=5)
+    seqs = await room.pool.fetchval("select seqs from memory_turns")
+    assert np.frombuffer(seqs, ">i8").tolist() == list(range(1, 21))
 
 
 async def test_appends_go_on_while_the_index_catches_up(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,6 +43,7 @@ _AND = re.compile(r",? (?:and|y|e|und|et) |, ", re.IGNORECASE)
 """Words after which the verb of the value before may be left out, as in `move lunch to noon and the dinner to 8 pm`."""
 _DATED = frozenset({Kind.DATE, Kind.TIME, Kind.MONEY})
 _LOOSE = frozenset({Kind.DATE, Kind.TIME, Kind.ID, Kind.ADDRESS})
+_COUNTED = frozenset({Kind.MONEY, Kind.NUMBER})
 _TIMES = frozenset({Kind.DATE, Kind.TIME})
 _HOME, _PLACES = "home", frozenset({Kind.ADDRESS, Kind.NAME})
 
@@ -233,7 +234,9 @@ class _Sentence:
         if but and match.start() < but[0] < end:
             end = but[0]
         value = (_TAIL.sub("", match.string[match.start() : end]) if but else "") or match[0]
-        return Fact(self.seq, kind, subject, relation, value.strip(_EDGES), around(match), self.speaker)
+        # A dash before an amount is its sign.
+        value = value.strip() if kind in _COUNTED else value.strip(_EDGES)
+        return Fact(self.seq, kind, subject, relation, value, around(match), self.speaker)
 
     def _farewells(self) -> Iterator[Span]:
         """Greetings and farewells; with a time of day after it, it is an appointment."""
@@ -262,9 +265,9 @@ def found_typed(found: list[Span], text: str) -> bool:
 
 def _of_tool(seq: int, speaker: str, text: str) -> Iterator[Candidate]:
     """The fields of a JSON object; only paths of any other result."""
-    fields = fields_of(text, speaker)
+    fields = fields_of(text)
     for subject, path, kind, content in fields or ():
-        yield Candidate(Fact(seq, kind, subject, path, content, f"{subject} {path}: {content}", ""))
+        yield Candidate(Fact(seq, kind, subject, path, content, f"{subject} {path}: {content}".lstrip(), ""))
     for sentence in sentences(text) if fields is None else ():
         for kind, match in values(sentence, ()):
             if kind is Kind.PATH:

@@ -25,6 +25,9 @@ _FINITE = (
     r"|era|fue|ha|tiene|dice|quiere|vive|est|était|a|va|dit|veut|habite)"
 )
 """Verbs after a name that begins a sentence."""
+_AMOUNT = r"\d(?:(?:[\d.,]|['’](?=\d{3}))*\d)?"
+"""A number with the thousands separators of any country but spaces."""
+_SPACED = r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?"
 _COMMON: tuple[tuple[Kind, str], ...] = (
     (
         Kind.PATH,
@@ -35,8 +38,10 @@ _COMMON: tuple[tuple[Kind, str], ...] = (
     ),
     (
         Kind.MONEY,
-        r"(?:US)?[$€£¥₩]\s?\d(?:[\d,]*\d)?(?:\.\d+)?(?:\s?[-–]\s?[$€£¥₩]?\s?\d(?:[\d,]*\d)?(?:\.\d+)?)?"
-        r"(?:\s?(?:k|million|billion)\b)?",
+        rf"(?:(?<!\S)[-−])?(?:US)?[$€£¥₩]\s?{_AMOUNT}(?:\s?[-–]\s?[$€£¥₩]?\s?{_AMOUNT})?"
+        r"(?:\s?(?:k|million|billion|Mio|Mrd)\b|[mb]n?\b)?"
+        rf"|(?:(?<!\S)[-−]|(?<![\w.,'’]))(?:{_SPACED}|(?:{_AMOUNT}\s?[-–]\s?)?{_AMOUNT})"
+        r"\s?(?:[€£₩]|(?-i:CHF|EUR|USD|GBP)\b)",
     ),
     (Kind.DATE, r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?\b|(?<![\w.])\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b(?!\.\d)"),
     (Kind.ADDRESS, ""),
@@ -52,7 +57,8 @@ _COMMON: tuple[tuple[Kind, str], ...] = (
     ),
     (
         Kind.NUMBER,
-        rf"{started('to|bis|à|a')}\b\d+(?:[.,]\d+)*\s?(?:%|percent\b|°[CF]?|(?-i:kg|km|cm|mm|mg|ml|m²|m2|m|g|l|lbs?|GB|MB|KB|TB|ms|mph"
+        rf"{started('to|bis|à|a')}(?:(?<!\S)[-−])?\b\d+(?:[.,]\d+)*\s?"
+        r"(?:%|percent\b|°[CF]?|(?-i:kg|km|cm|mm|mg|ml|m²|m2|m|g|l|lbs?|GB|MB|KB|TB|ms|mph"
         r"|miles?|kWh)\b)",
     ),
     (
@@ -69,6 +75,11 @@ _NO_NAME = re.compile(
     rf"|Congrats|Wow|Good|Mom|Dad|Happy|Merry"
     r"|AM|PM|USD|EUR)"
 )
+_PLACE = re.compile(
+    r"(?:Part|Chapter|Section|Page|Step|Question|Teil|Kapitel|Abschnitt|Seite|Schritt|Frage|Parte|Capítulo|Sección|Página"
+    r"|Paso|Pregunta|Partie|Chapitre|Étape) \d+"
+)
+"""Where something stands in a sequence, which names nothing."""
 _VOCATIVE = re.compile(
     r"^(?:\w+,? ){1,2}(?<!\bis )(?<!\bam"
     r" )(?<!\bmet )(?<!\bin )(?<!\bto )(?<!\bat )(?<!\bfrom )(?<!heiße )(?<!\bsoy )(?<!llamo )(?<!suis )"
@@ -77,7 +88,9 @@ _VOCATIVE = re.compile(
 )
 """Text before the name of the addressee, if the sentence ends with that name."""
 _NEGATED = re.compile(
-    r"(?:\b(?:not|isn['’]t|aren['’]t|no longer|nicht(?: mehr)?|pas)|不是|不在)(?:\s*\b(?:on|at|in|for|the|am|um|à|le"
+    r"(?:\b(?:not|isn['’]t|aren['’]t|no longer|nicht(?: mehr)?|pas"
+    r"|(?:do|does|did)(?:n['’]t| not) have(?: (?:an?|the) (?:\w+ ){0,2}\w+ of)?)|不是|不在)"
+    r"(?:\s*\b(?:on|at|in|for|the|am|um|à|le"
     r"|la|der|die|das|den))*\s*$",
     re.IGNORECASE,
 )
@@ -126,7 +139,9 @@ def _patterns(languages: tuple[Language, ...]) -> tuple[tuple[Kind, re.Pattern[s
 
 
 def _is_word(kind: Kind, match: re.Match[str]) -> bool:
-    """Whether a capitalized match is no name of interest: a common word, or the addressee."""
+    """Whether a capitalized match is no name of interest: a common word, a place in a sequence, or the addressee."""
+    if kind is Kind.NAME and _PLACE.match(match.string, match.start()):
+        return True
     if kind is not Kind.NAME or match[0][-1].isdigit():
         return False
     spoken_to = _VOCATIVE.search(match.string[: match.start()]) and not match.string[match.end() :].strip(".!…~ ")

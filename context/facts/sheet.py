@@ -93,7 +93,7 @@ def _lines(facts: Iterable[Fact]) -> dict[str, list[Fact]]:
         if fact.superseded_by is None:
             alone = (fact.seq, fact.text) in stale
             said = (
-                f"{fact.subject} {fact.relation}: {fact.value}"
+                f"{fact.subject} {fact.relation}: {fact.value}".lstrip()
                 if alone or not fact.speaker
                 else f"{fact.speaker}: {fact.text}"
             )

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-RULES_VERSION = 5
+RULES_VERSION = 6
 """Version of the rules: facts stored by another version are extracted anew from the messages."""
 
 MENTIONS = "mentions"
@@ -54,7 +54,7 @@ class Fact:
     """Sequence number of its message."""
     kind: Kind
     subject: str
-    """What it is about; the speaker where the text names nothing else."""
+    """What it is about; the speaker where the text names nothing else, and nothing if a tool's result names nothing."""
     relation: str
     """How the value relates to the subject."""
     value: str
@@ -73,8 +73,13 @@ class Fact:
 
     @property
     def topic(self) -> tuple[str, str, str, str] | None:
-        """Subject, relation, kind and unit, if they have only one value at a time; otherwise `None`."""
-        return None if self.relation in MANY else (self.subject, self.relation, self.kind, self.unit)
+        """Subject, relation, kind and unit, if they have only one value at a time; otherwise `None`.
+
+        A result that names nothing may be of any call, and so replaces that of none.
+        """
+        if self.relation in MANY or not self.subject:
+            return None
+        return self.subject, self.relation, self.kind, self.unit
 
     @property
     def unit(self) -> str:

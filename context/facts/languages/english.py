@@ -13,6 +13,7 @@ _HOUR = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _FEW = rf"(?:a|an|{_HOUR}|a few|a couple of|\d+)"
 _COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d+(?:[.,]\d+)*)"
 _START = started("to", "between|and")
+_MINUS = r"(?:\b(?:minus|negative) |(?<!\S)[-−])?"
 _ORDINAL = r"\d{1,2}(?:st|nd|rd|th)?"
 _ON_DAY = rf"(?:,? (?:an? )?{DAY}\b(?!,? (?:the )?(?:\d|{MONTH}))| \({DAY}\))?"
 """The weekday after a date."""
@@ -55,7 +56,8 @@ _WHO = rf"\b(?:I|we|(?:my|our) (?P<of>{_WORD}(?: {_WORD}){{0,2}}?)|(?P<who>{_NAM
 _IS = rf"{_WHO}(?:['’](?:m|re|s)| am| are| is)(?:n['’]t)?"
 _HAS = rf"{_WHO}(?:['’]ve| {_ADVERB}(?:have|has))"
 _IDLE = (
-    r"(?!(?:worry|stress|panic|fret|hurry|rush|forget|know|you|hesitate|give|be|get|mention|miss|stop|have|let|even|think|say|lose|thank|need|want"
+    r"(?!(?:worry|stress|panic|fret|hurry|rush|forget|know|you|hesitate|give|be|get|mention (?:it|that)(?! \w)"
+    r"|miss|stop|have|let|even|think|say|lose|thank|need|want"
     r"|see|feel|really|sweat|mind|make it)\b)"
 )
 _TO = r"(?:\s*\b(?:at|on|for|to|by|after|before|from|around|about|the|until|in|with|a|like|say)\b)*[\s,:]*"
@@ -132,7 +134,8 @@ ENGLISH = Language(
             rf"|\b(?:{_HOUR}|\d{{1,2}}) o['’]clock\b|\b(?:noon|midnight)\b"
         ),
         Kind.MONEY: (
-            rf"{_START}\b\d(?:[\d,]*\d)?(?:\.\d+)?\s?(?:k\s)?(?:dollars|bucks|euros?|pounds|cents|yuan|yen|won|USD|EUR|GBP"
+            rf"{_START}{_MINUS}\b\d(?:[\d,]*\d)?(?:\.\d+)?(?:\s?(?:k|thousand|million|billion|[mb]n?)\b)?"
+            r"\s?(?:dollars|bucks|euros?|pounds|cents|yuan|yen|won|USD|EUR|GBP"
             r"|CNY|RMB|JPY|KRW)\b"
         ),
         Kind.ADDRESS: (
@@ -140,8 +143,8 @@ ENGLISH = Language(
             r"(?:,? (?:[Aa]pt|[Ss]uite|[Uu]nit|[Ff]lat)\.? ?\w+)?)"
         ),
         Kind.NUMBER: (
-            rf"{started('to', 'between|and', _COUNT)}\b{_COUNT}[ -](?!{_NO_NOUN})(?:(?:business|working|checked) )?"
-            r"(?-i:[a-z]{3,})(?:-[a-z]+)*\b"
+            rf"{started('to', 'between|and', _COUNT)}{_MINUS}\b{_COUNT}[ -](?!{_NO_NOUN})"
+            r"(?:(?:business|working|checked) )?(?-i:[a-z]{3,})(?:-[a-z]+)*\b"
         ),
         Kind.NAME: "",
     },
@@ -293,8 +296,10 @@ ENGLISH = Language(
         rf"\b(?:see|talk to|catch|speak to|meet) (?:you|ya|u)\b(?: (?:all|again|soon|then|there|around|on|until"
         rf"|till|in))*"
         rf"(?: (?:tomorrow|tonight|later|(?:next|this|on) (?:{_SPAN}|{DAY})|{DAY}))*"
-        rf"|^(?:until|till) (?:tomorrow|next {_SPAN}|{DAY})(?=\s*[.!]*$)|\b(?:good (?:night|morning|evening)"
-        rf"|have a (?:\w+ )?\w+)\b[^.!?]*"
+        rf"|^(?:until|till) (?:tomorrow|next {_SPAN}|{DAY})(?=\s*[.!]*$)|\bgood (?:night|morning|evening)\b[^.!?]*"
+        r"|(?:^|(?<=[.,;!] )|(?<=[.,;!] and )|(?<=\bthanks and )|(?<=\byou and ))have an? (?:\w+ ){1,3}"
+        rf"(?:day|morning|afternoon|evening|night|week(?:end)?|time|trip|flight|journey|stay|holiday|vacation|one|{DAY})\b"
+        r"[^.!?]*"
         rf"|\b(?:bye|cheers|goodbye|take care)\b[^.!?]*|\b(?:happy|merry) \w+(?: \w+)?(?: \d{{4}})?"
     ),
 )

@@ -114,7 +114,8 @@ FRENCH = Language(
             rf"|{_HOUR}) heures?(?! de (?!l))(?: (?:et demie|et quart|moins le quart|\d\d))?)\b"
             r"(?: du (?:matin|soir)| de l['’]après-midi)?|\b(?<!après-)(?:midi|minuit)(?: et demi)?\b"
         ),
-        Kind.MONEY: rf"{_START}\b\d(?:[\d.,]|[ \u00a0\u202f]\d{{3}})*\s?(?:€|\$|£|euros?\b|dollars?\b|francs?\b)",
+        Kind.MONEY: rf"{_START}\b\d(?:[\d.,]|[ \u00a0\u202f]\d{{3}})*\s?"
+        r"(?:mille |(?:million|milliard)s? (?:de |d['’]))?(?:€|\$|£|euros?\b|dollars?\b|francs?\b)",
         Kind.ADDRESS: (
             r"\b\d{1,4}(?: ?(?:bis|ter))?,? (?:rue|avenue|boulevard|place|chemin|allée|impasse|quai|route|cours)"
             r"(?: (?:de|du|des|la|le|les)| (?:de )?l['’]"

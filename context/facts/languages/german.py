@@ -125,7 +125,10 @@ GERMAN = Language(
             rf"|\b(?:halb|Viertel (?:vor|nach)|viertel) (?:{_HOUR}|\d{{1,2}})\b|(?<=\bum )(?:\d{{1,2}}"
             rf"|{_HOUR})\b(?![.,]?\d|\s?(?:%|€|Euro|Prozent|Grad|Minuten|Stunden))|\bMitternacht\b"
         ),
-        Kind.MONEY: rf"{_START}\b\d(?:[\d.,]*\d)?\s?(?:€|\$|£|Euro\b|Dollar\b|Franken\b|CHF\b|Cent\b)",
+        Kind.MONEY: (
+            rf"{_START}\b\d(?:[\d.,]*\d)?\s?(?:(?:Tausend|Mio|Mrd|Million(?:en)?|Milliarden?) )?"
+            r"(?:€|\$|£|Euro\b|Dollar\b|Franken\b|CHF\b|Cent\b)"
+        ),
         Kind.ADDRESS: r"(?-i:\b(?:[A-ZÄÖÜ][\wäöüß-]*(?: [A-ZÄÖÜ][\wäöüß-]*)? ?(?:[Ss]traße|[Ss]trasse|[Ss]tr\."
         r"|[Ww]eg|[Pp]latz|[Aa]llee|[Gg]asse|ufer|damm))) \d{1,4} ?(?-i:[a-z]\b)?",
         Kind.NUMBER: (

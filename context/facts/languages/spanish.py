@@ -105,7 +105,7 @@ SPANISH = Language(
             rf"|{_START}\b\d{{1,2}}(?::\d\d)? ?h(?:oras)?\b(?! \w+ de)|\bmediod[ií]a\b|\bmedianoche\b"
         ),
         Kind.MONEY: rf"{_START}\b\d(?:[\d.,]*\d)?"
-        r"\s?(?:€|\$|£|euros?\b|dólares\b|dolares\b|pesos\b|soles\b)(?:\s?/mes)?",
+        r"\s?(?:(?:mil|mill(?:ón|ones) de) )?(?:€|\$|£|euros?\b|dólares\b|dolares\b|pesos\b|soles\b)(?:\s?/mes)?",
         Kind.ADDRESS: (
             r"\b(?:calle|avenida|avda\.?|av\.|plaza|paseo|carrera|camino|c/) ?(?-i:[A-ZÁÉÍÓÚÑ][\w.]*)(?:(?: (?:de"
             r"|del|la|los|las|el))* (?-i:[A-ZÁÉÍÓÚÑ][\w]*))*"

@@ -206,6 +206,17 @@ def test_fields_of_tools_and_texts_are_facts_that_postgres_can_store(odd: str) -
     assert is_storable([asdict(fact) for fact in found])
 
 
+def test_a_result_replaces_none_of_another_call() -> None:
+    orders = [f'{{"order": "A-100{number}", "days_late": {late}}}' for number, late in ((1, 4), (2, 0), (1, 5))]
+    found = facts_of(*(one for body in orders for one in (calling("c1"), result("c1", body))))
+    live = [(fact.subject, fact.relation, fact.value) for fact in found if fact.superseded_by is None]
+    assert live == [("A-1002", "days_late", "0"), ("A-1001", "days_late", "5")]
+    weather = [one for degrees in (20, 5, 5) for one in (calling("c1"), result("c1", f'{{"degrees": {degrees}}}'))]
+    unnamed = facts_of(*weather)
+    assert [(fact.value, fact.superseded_by) for fact in unnamed] == [("20", None), ("5", None)]
+    assert render_facts(unnamed, 100, count).text == "2 degrees: 20\n4 degrees: 5"
+
+
 def test_listings_and_raw_output_of_tools_are_no_facts() -> None:
     listing = "[" + ",".join(f'{{"flight_id": "HAT{number}"}}' for number in range(100, 130)) + "]"
     assert facts_of(calling("c1"), result("c1", listing)) == []

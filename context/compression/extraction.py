@@ -12,6 +12,7 @@ from purser.context.conversation.wording import (
     names,
     negations,
     numbers,
+    ordinals,
     past_events,
     questions,
     stems,
@@ -178,7 +179,7 @@ def _worths(pieces: Sequence[Unit], speakers: set[str]) -> list[float]:
     return [
         piece.weight
         * (
-            deciding * (min(len(numbers(own)), 1 + len(own) // _WORDS_PER_NUMBER) + _stated(piece.text))
+            deciding * (_amounts(piece.text, own) + _stated(piece.text))
             + 2 * (len(names(piece.text, speakers)) + past_events(piece.text) + piece.answers)
             + 4 * times(piece.text)
             + 0.5 * negations(piece.text)
@@ -187,6 +188,11 @@ def _worths(pieces: Sequence[Unit], speakers: set[str]) -> list[float]:
         )
         for piece, own, rare in zip(pieces, found, distinct, strict=True)
     ]
+
+
+def _amounts(text: str, found: Sequence[str]) -> int:
+    """Numbers among the words of a text, but for places in a sequence."""
+    return min(len(numbers(found)) - ordinals(text), 1 + len(found) // _WORDS_PER_NUMBER)
 
 
 def _stated(text: str) -> int:

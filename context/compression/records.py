@@ -15,12 +15,14 @@ _DEEPEST = 50
 """Levels of a JSON value that is looked through; a deeper one is read as plain text."""
 _REFERENCE = re.compile(r"\b(?=\w*\d)[\w-]{4,}\b")
 """Ids, dates and long numbers: what a later message refers to."""
-_CHANGE = re.compile(
-    r"(?:^|[_\W])(?:add|apply|approve|assign|book|cancel|change|close|commit|confirm|create|delete|deploy|edit|exchange"
+_VERB = re.compile(
+    r"(?:^|[_\W])(?:get|list|find|search|read|fetch|show|look|check|view|describe|query|count"
+    r"|(?P<changes>add|apply|approve|assign|book|cancel|change|close|commit|confirm|create|delete|deploy|edit|exchange"
     r"|insert|modify|move|order|pay|post|publish|put|refund|register|remove|rename|reserve|return|run|schedule|send|set"
-    r"|submit|transfer|update|upload|write)(?=[_\W]|[A-Z]|$)",
+    r"|submit|transfer|update|upload|write))(?=[_\W]|(?-i:[A-Z])|$)",
     re.IGNORECASE,
 )
+"""What a tool does: the first verb of its name, because `get_order` orders nothing."""
 _DECIDES = re.compile(
     r"(?i:amount|balance|price|total|cost|fee|fare|limit|quota|points|refund|status|state|result|error|success|fail"
     r"|available|answer|output)"
@@ -40,6 +42,8 @@ class Record:
     """References of later messages."""
     seen: frozenset[str]
     """What results of earlier calls say."""
+    named: bool = False
+    """Whether its arguments have a reference that a user names or a later call that changes something has."""
 
     def text(self, most_characters: int) -> str:
         """The call and its outcome.
@@ -86,17 +90,21 @@ def records(passages: Sequence[Passage]) -> Iterator[Record]:
         calls |= {call.id: (place, call) for call in passage.calls}
     last = {(call.name, call.arguments): answered for _, answered, call in found}
     used, later = set[str](), len(passages)
-    retained: list[tuple[int, int, Call, frozenset[str]]] = []
+    named = {reference for passage in passages if passage.role == "user" for reference in references(passage.said)}
+    retained: list[tuple[int, int, Call, frozenset[str], bool]] = []
     for asked, answered, call in reversed(found):
         while later > answered + 1:
             later -= 1
             if passages[later].role != "tool":
                 used |= references(passages[later].text)
         if is_change(call.name) or last[call.name, call.arguments] == answered:
-            retained.append((asked, answered, call, frozenset(used)))
+            own = references(call.arguments)
+            retained.append((asked, answered, call, frozenset(used), not named.isdisjoint(own)))
+            if is_change(call.name):
+                named |= own
     seen = set[str]()
-    for asked, answered, call, after in reversed(retained):
-        record = Record(asked, call, passages[answered].said, after, frozenset(seen))
+    for asked, answered, call, after, is_named in reversed(retained):
+        record = Record(asked, call, passages[answered].said, after, frozenset(seen), is_named)
         yield record
         seen.update(record.rows)
 
@@ -110,7 +118,8 @@ def outcome(text: str, most_characters: int) -> str:
 
 def is_change(name: str) -> bool:
     """Whether the name of a tool says that it changes something."""
-    return _CHANGE.search(name) is not None
+    verb = _VERB.search(name)
+    return verb is not None and verb["changes"] is not None
 
 
 def decides(name: str) -> bool:

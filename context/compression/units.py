@@ -28,7 +28,7 @@ _RECORD_TRIES = 4
 _USERS = 2.0
 """Weight of what users write where it is short and its answers are long."""
 _CHANGES = 2.0
-"""Weight of a tool call that changes something."""
+"""Weight of a tool call that changes something, or is about what a user or such a call names."""
 _ELLIPTICAL = 7
 """Words up to which an answer is taken to depend on its question; a few more after yes or no."""
 _ELLIPTICAL_REPLY = 15
@@ -256,7 +256,7 @@ def _records(passages: Sequence[Passage], most_tokens: int, count: CountText) ->
     for record in records(passages):
         text, tokens = _fitting("tool", record.text, room, count)
         if tokens <= room:
-            weight = _CHANGES if is_change(record.call.name) else 1.0
+            weight = _CHANGES if record.named or is_change(record.call.name) else 1.0
             yield Unit(_line("tool", text), text, record.place, weight=weight), tokens
 
 

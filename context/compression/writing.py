@@ -9,6 +9,7 @@ from purser.context.compression.headings import length_header
 from purser.context.compression.lengths import summary_length
 from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.languages import conversation_language
+from purser.context.errors import InvalidSettings
 from purser.context.tokens import count_text
 
 T = TypeVar("T")
@@ -61,7 +62,13 @@ def as_text(source: SummarySource) -> str:
 
 
 def of_two(function: Callable[..., T]) -> Callable[[str, int], T]:
-    """Wraps a summarizer as a function of text and characters; one with a single parameter gets the text only."""
+    """Wraps a summarizer as a function of text and characters; one with a single parameter gets the text only.
+
+    Raises:
+        InvalidSettings: it cannot be called.
+    """
+    if not callable(function):
+        raise InvalidSettings(f"summarize {function!r:.80} is not valid: use a function of a text, or None")
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
     if sum(one.kind in kinds and one.default is inspect.Parameter.empty for one in parameters) > 1:

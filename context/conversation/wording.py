@@ -26,6 +26,7 @@ _SELF = re.compile(r"I(?:['’]\w+)?|OK")
 _NEGATION = re.compile(
     r"\b(?:no|not|never|none|nothing|without|cannot)\b|n['’]t\b|[不没無无未別别勿]|않|없", re.IGNORECASE
 )
+_ORDINAL = re.compile(r"第\s?\d+")
 _QUESTION = re.compile(r"[?？]")
 _ASKS = re.compile(
     r"[?？][\"'”’）)]*$|[吗呢][啊呀]?[。！，,.!~]*$|(?<!没)(?:有没有|是不是|能不能|可不可以|要不要|行不行|多少|怎么样|哪[个家里些儿])"
@@ -95,6 +96,11 @@ def words(text: str) -> list[str]:
 def numbers(found: Sequence[str]) -> list[str]:
     """Selects the numbers among words."""
     return [word for word in found if word[0].isdigit()]
+
+
+def ordinals(text: str) -> int:
+    """Counts the Chinese and Japanese numbers that only say which one of several it is, as in 第3个."""
+    return len(_ORDINAL.findall(text))
 
 
 def names(text: str, but: Set[str] = frozenset()) -> list[str]:

@@ -207,6 +207,13 @@ def test_what_users_say_counts_twice_beside_the_short_replies_of_an_assistant() 
     assert lines.splitlines() == [f"user: {wish}" for wish in wishes]
 
 
+def test_what_corrects_an_amount_goes_before_requests_that_only_count() -> None:
+    correction = "更正一下：预算改到9200元，日期改到6月20日。"
+    asked = [user(f"请再讲讲第{number}个故事吧。") for number in range(24)]
+    source = SummarySource.of("", [one for ask in [*asked, user(correction)] for one in (ask, assistant("很久以前。"))])
+    assert f"user: {correction}" in extract(source, count(f"user: {correction}") + 4, count)
+
+
 def test_of_agents_with_tools_outcomes_go_before_plans() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
     called = Message("assistant", "", tool_calls=(call,))

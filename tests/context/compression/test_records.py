@@ -3,8 +3,10 @@
 import json
 from typing import Any
 
+import pytest
+
 from purser.context.compression.extraction import extract
-from purser.context.compression.records import Record, records
+from purser.context.compression.records import Record, is_change, records
 from purser.context.compression.requests import SummarySource
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_text
@@ -116,3 +118,34 @@ def test_an_extract_has_no_call_without_its_result_no_half_value_and_no_raw_json
         assert outcome.split(" / ")[0].startswith("HAT"), "a row of the result"
         assert all(row.endswith("available") or row.startswith("… ") for row in outcome.split(" / "))
     assert not any("nowhere" in line or "{" in line or '"' in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("refund", True),
+        ("order_create", True),
+        ("cancelOrder", True),
+        ("shop.update-order", True),
+        ("get_order", False),
+        ("shop.get_order", False),
+        ("getOrder", False),
+        ("list_posts", False),
+        ("address", False),
+    ],
+)
+def test_the_first_verb_of_a_tools_name_says_whether_it_changes_something(name: str, changes: bool) -> None:
+    assert is_change(name) is changes
+
+
+def test_a_call_about_what_the_request_or_a_later_change_names_goes_before_others() -> None:
+    history = [user("Refund order A-1009 if it was late.")]
+    for number in range(1000, 1020):
+        answer = {"status": "delivered", "days_late": number % 7, "total": number / 10}
+        history += [calls(f"c{number}", "get_order", order=f"A-{number}"), result(f"c{number}", json.dumps(answer))]
+    history += [calls("c1", "refund", order="A-1009", payment="P-5005"), result("c1", "ok")]
+    history[-2:-2] = [calls("c2", "get_payment", payment="P-5005"), result("c2", "149.95")]
+    named = [record.call.arguments for record in told(*history) if record.named]
+    assert named == ['{"order": "A-1009"}', '{"payment": "P-5005"}', '{"order": "A-1009", "payment": "P-5005"}']
+    lines = extract(SummarySource.of("", history), 130, count).splitlines()
+    assert any(line.startswith("tool: get_order(order: A-1009)") for line in lines)

@@ -80,9 +80,9 @@ class WindowTooSmall(ContextError):
     """The required messages exceed the budget of the window, even with everything else left out."""
 
     def __init__(self, parts: Mapping[str, int], *, budget: int) -> None:
-        named = ", ".join(f"{name} {tokens}" for name, tokens in parts.items() if tokens)
+        named = "; ".join(f"{name}: {tokens} tokens" for name, tokens in parts.items() if tokens)
         super().__init__(
-            f"a context budget of {budget} tokens is too small for what must be in the window (tokens: {named}): "
+            f"a context budget of {budget} tokens is too small for what must be in the window ({named}): "
             "shorten the largest of these, raise the budget, or use a model with a larger window"
         )
         self.parts = dict(parts)

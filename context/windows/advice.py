@@ -1,14 +1,15 @@
 """Advice without side effects: how a conversation would be optimized, and whether planned tool calls fit."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from purser.budget.gate import Pressure, pressure
 from purser.context.conversation.messages import JsonObject, Message
-from purser.context.errors import InvalidSettings, WindowTooSmall
+from purser.context.errors import InvalidMessage, InvalidSettings, WindowTooSmall
 from purser.context.strategies.choice import Preference, choose
 from purser.context.tokens import count_request
 from purser.context.windows import build_window
+from purser.context.windows.listing import known_preference
 from purser.wire.limits import USUAL_MODEL
 
 REPLY_RESERVE = 2_000
@@ -57,12 +58,15 @@ class ToolSafety:
     """The result in words, with a remedy if it does not fit."""
 
 
-def messages_of(messages: Iterable[AnyMessage]) -> list[Message]:
+def messages_of(messages: Sequence[AnyMessage]) -> list[Message]:
     """Parses messages of either form.
 
     Raises:
-        InvalidMessage: a message is malformed; the error names the index and the field.
+        InvalidMessage: this is no list, or a message is malformed; the error names the index and the field.
     """
+    given: object = messages  # whatever the caller passed
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+        raise InvalidMessage(f"messages: {type(given).__name__} is not valid, use a list of messages")
     return [one if isinstance(one, Message) else Message.parse(one, place) for place, one in enumerate(messages)]
 
 
@@ -70,11 +74,20 @@ def available(max_tokens: int, reserve: int = REPLY_RESERVE) -> int:
     """Tokens of a limit that messages may take next to the reply; 0 if the reserve leaves nothing.
 
     Raises:
-        InvalidSettings: the limit is not positive.
+        InvalidSettings: the limit is no positive whole number.
     """
-    if max_tokens < 1:
-        raise InvalidSettings(f"max_tokens {max_tokens!r} is not valid: use 1 or more")
-    return max(0, max_tokens - reserve)
+    return max(0, whole_number("max_tokens", max_tokens, least=1) - reserve)
+
+
+def whole_number(name: str, value: object, *, least: int) -> int:
+    """The value, if it is a whole number and not too small.
+
+    Raises:
+        InvalidSettings: it is not; the error names the setting.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InvalidSettings(f"{name} {value!r:.80} is not valid: use a whole number, {least} or more")
+    return value
 
 
 def recommend(
@@ -97,8 +110,11 @@ def recommend(
         can_summarize: whether a summarizer is available.
         reserve: tokens of the limit reserved for the reply.
         model: the model whose tokenizer counts.
+
+    Raises:
+        InvalidMessage, InvalidSettings: a message, the limit or the preference is not valid.
     """
-    read, room = messages_of(messages), available(max_tokens, reserve)
+    read, room, preference = messages_of(messages), available(max_tokens, reserve), known_preference(preference)
     tokens = _tokens(read, model)
     ratio, needed = tokens / (room or max_tokens), bool(read) and tokens > room
     strategy, reason = "none", f"{tokens:,} of {room:,} tokens: fits"
@@ -106,7 +122,7 @@ def recommend(
         choice = choose(
             messages=len(read),
             characters=sum(len(message.text) for message in read),
-            preference=Preference(preference),
+            preference=preference,
             summaries=summaries,
             can_summarize=can_summarize,
             tool_messages=sum(message.role == "tool" or bool(message.tool_calls) for message in read),
@@ -126,7 +142,7 @@ def tool_safety(
         planned_tools: number of planned calls.
         model: the model whose tokenizer counts.
     """
-    read, reserved = messages_of(messages), planned_tools * TOOL_RESERVE
+    read, reserved = messages_of(messages), whole_number("planned_tools", planned_tools, least=0) * TOOL_RESERVE
     tokens = _tokens(read, model)
     figures = f"{tokens:,} tokens and {reserved:,} for {planned_tools} tool calls, limit {limit:,}"
     if tokens + reserved <= limit:

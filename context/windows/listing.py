@@ -107,7 +107,7 @@ def build_window(
 
     Raises:
         WindowTooSmall: the required messages exceed the budget.
-        InvalidSettings: there is no such strategy or preset.
+        InvalidSettings: there is no such strategy, preset or preference.
     """
     if counts is None:
         counts = [count_message(message.to_openai(), model).tokens for message in messages]
@@ -123,7 +123,7 @@ def build_window(
         strategy=name,
         reason=why,
         parameters=parameters,
-        preference=Preference(preference),
+        preference=known_preference(preference),
         summaries=summaries,
         characters=sum(len(message.text) for message in messages),
         personal=personal,
@@ -131,6 +131,13 @@ def build_window(
         summarize=summarize,
     )
     return build(builder, budget)
+
+
+def known_preference(preference: str) -> Preference:
+    """The preference of that name; raises `InvalidSettings`."""
+    if preference not in list(Preference):
+        raise InvalidSettings(f"preference {preference!r:.80} is not known: use one of {', '.join(Preference)}")
+    return Preference(preference)
 
 
 def resolve_strategy(

@@ -25,7 +25,9 @@ from purser.context.windows.advice import (
     check_tool_safety,
     messages_of,
     recommend,
+    whole_number,
 )
+from purser.context.windows.listing import known_preference
 from purser.wire.limits import USUAL_MODEL
 
 PRESET = "optimizer"
@@ -82,18 +84,18 @@ class Optimizer:
 
         Raises:
             WindowTooSmall: the required messages exceed the limit.
-            InvalidMessage, InvalidSettings: a message or the limit is not valid.
+            InvalidMessage, InvalidSettings: a message, the limit, the preference or the summarizer is not valid.
         """
         read = messages_of(messages)
         overhead = sum(count_text(text, self._model).tokens for text in (knowledge_context, web_context))
-        overhead += TOOL_RESERVE * planned_tools
+        overhead += TOOL_RESERVE * whole_number("planned_tools", planned_tools, least=0)
         tokens = overhead + count_request([message.to_openai() for message in read], [], self._model).tokens
-        room = available(max_tokens)
+        room, preference = available(max_tokens), known_preference(preference)
+        writer = Writer(summarize, self._model) if summarize is not None else None
         if not read or tokens <= room:
             return [_openai(one) for one in messages], _untouched(tokens, room)
         summaries = self._summaries.get(conversation_id, 0) if conversation_id else 0
-        writer = Writer(summarize, self._model) if summarize else None
-        window, bound = self._cut(read, max_tokens, overhead, writer, Preference(preference), summaries)
+        window, bound = self._cut(read, max_tokens, overhead, writer, preference, summaries)
         stats = _stats(window, writer, bound, room) | {"tokens": window.tokens + overhead}
         if conversation_id and stats["summary_generated"]:
             self._summaries[conversation_id] = summaries + 1
@@ -110,7 +112,7 @@ class Optimizer:
         **others: Any,
     ) -> tuple[list[dict[str, Any]], Stats]:
         """Runs `optimize` off the event loop, with an async summarizer that may take 30 s."""
-        loop, ask = asyncio.get_running_loop(), of_two(summarize) if summarize else None
+        loop, ask = asyncio.get_running_loop(), None if summarize is None else of_two(summarize)
 
         def write(text: str, characters: int) -> str:
             async def written() -> str:

@@ -189,7 +189,7 @@ async def test_what_cannot_fit_the_model_fails_the_agent_without_a_call_and_with
     agent = task["agents"]["a"]
     assert (task["status"], agent["reason"]) == ("failed", "WindowTooSmall")
     assert agent["shortfall"]["parts"]["input"] > agent["shortfall"]["budget"] > 0
-    assert f"input {agent['shortfall']['parts']['input']}" in agent["shortfall"]["text"]
+    assert f"input: {agent['shortfall']['parts']['input']} tokens" in agent["shortfall"]["text"]
     assert idle.provider.served() == ()
     await idle.audited()
 

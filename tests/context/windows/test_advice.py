@@ -81,3 +81,10 @@ def test_the_short_form_keeps_room_for_the_reply() -> None:
     safe, message = check_tool_safety(dialogue(60, 100), 4_096, 2)
     assert not safe
     assert f"{tool_safety(dialogue(60, 100), 2_096, 2).tokens:,} tokens" in message
+
+
+def test_advice_names_a_setting_that_is_not_valid() -> None:
+    with pytest.raises(InvalidSettings, match="preference 'foo' is not known: use one of fast, balanced, quality"):
+        recommend(dialogue(3), 4_096, preference="foo")
+    with pytest.raises(InvalidSettings, match="planned_tools -1 is not valid"):
+        tool_safety(dialogue(3), 4_096, -1)

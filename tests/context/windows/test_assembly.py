@@ -114,7 +114,7 @@ def test_what_fits_is_returned_as_it_is() -> None:
 
 def test_what_cannot_fit_is_an_error_that_names_it() -> None:
     messages = [SYSTEM, *talk(8), user("keep this in mind " * 20, pinned=True), *talk(3)]
-    with pytest.raises(WindowTooSmall, match=r"pins 8\d.*newest user message, index 12 21") as caught:
+    with pytest.raises(WindowTooSmall, match=r"pins: 8\d tokens; newest user message, index 12: 21 tokens\)") as caught:
         window(messages, 130)
     assert caught.value.budget == 130
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shelve
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,34 @@ def test_messages_of_either_form_are_taken_and_dictionaries_come_back_untouched(
         optimize([], 0)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"max_tokens": "50"}, "max_tokens '50' is not valid: use a whole number, 1 or more"),
+        ({"max_tokens": 50.5}, "max_tokens 50.5 is not valid: use a whole number, 1 or more"),
+        ({"max_tokens": True}, "max_tokens True is not valid: use a whole number, 1 or more"),
+        ({"planned_tools": -1}, "planned_tools -1 is not valid: use a whole number, 0 or more"),
+        ({"preference": "foo"}, "preference 'foo' is not known: use one of fast, balanced, quality"),
+        ({"preference": None}, "preference None is not known: use one of fast, balanced, quality"),
+        ({"summarize": "x"}, "summarize 'x' is not valid: use a function of a text, or None"),
+    ],
+)
+@pytest.mark.parametrize("size", [3, 60])
+def test_a_setting_that_is_not_valid_is_named_whether_or_not_it_is_needed(
+    size: int, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidSettings, match=re.escape(said)):
+        optimize(dialogue(size), **given)
+    with pytest.raises(InvalidSettings, match=re.escape(said)):
+        asyncio.run(Optimizer().optimize_async(dialogue(size), **given))
+
+
+@pytest.mark.parametrize("messages", [None, "hello", {"role": "user", "content": "hello"}])
+def test_what_is_no_list_of_messages_is_refused(messages: Any) -> None:
+    with pytest.raises(InvalidMessage, match=rf"messages: {type(messages).__name__} is not valid, use a list"):
+        optimize(messages)
+
+
 def test_other_texts_of_the_request_and_planned_tools_count() -> None:
     messages, room = dialogue(20), 2_000 + tokens(dialogue(20))
     assert not optimize(messages, room)[1]["optimization_applied"]
@@ -90,7 +119,7 @@ def test_other_texts_of_the_request_and_planned_tools_count() -> None:
         assert stats["optimization_applied"]
         assert tokens(shown) < stats["tokens"] <= stats["bound_tokens"] == room - 2_000
     assert optimize(messages, room + TOOL_RESERVE, planned_tools=1)[0] == messages
-    with pytest.raises(WindowTooSmall, match="knowledge, web context and planned tools 9"):
+    with pytest.raises(WindowTooSmall, match="knowledge, web context and planned tools: 9"):
         optimize(messages, 500, knowledge_context="word " * 900)
 
 

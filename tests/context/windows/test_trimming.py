@@ -155,7 +155,7 @@ def test_several_large_messages_share_the_room_and_the_question_stays_whole() ->
 def test_an_agent_ends_only_if_instructions_and_question_alone_do_not_fit_and_the_error_has_figures() -> None:
     alone = tokens(Message("user", LARGE)) + 3
     planned(alone + 200, session=[user(LARGE)], own=[calling("a"), result("a", LARGE)], question=LARGE)
-    with pytest.raises(WindowTooSmall, match=rf"budget of {alone - 1} tokens.*input {alone}") as caught:
+    with pytest.raises(WindowTooSmall, match=rf"budget of {alone - 1} tokens.*input: {alone} tokens") as caught:
         planned(alone - 1, question=LARGE)
     assert caught.value.parts["input"] == alone
 

@@ -219,14 +219,16 @@ def test_the_agents_own_steps_go_before_the_sessions() -> None:
 def test_what_cannot_fit_is_an_error_that_names_it() -> None:
     pinned = Conversation("", (MessageRef(1, "user", 500, pinned=True),))
     with pytest.raises(
-        WindowTooSmall, match="first user message, pins, system messages and open calls of the session 500"
+        WindowTooSmall, match="first user message, pins, system messages and open calls of the session: 500 tokens"
     ) as caught:
         plan(pinned, budget=400)
     assert caught.value.budget == 400
-    with pytest.raises(WindowTooSmall, match="input 43"):
+    with pytest.raises(WindowTooSmall, match="input: 43 tokens"):
         plan(Conversation(""), budget=42)
     rule = Conversation("t1/a1", (MessageRef(1, "system", 400),))
-    with pytest.raises(WindowTooSmall, match="last step, pins, system messages and open calls of the agent 400"):
+    with pytest.raises(
+        WindowTooSmall, match="last step, pins, system messages and open calls of the agent: 400 tokens"
+    ):
         plan(Conversation(""), rule, budget=400)
 
 

@@ -1,6 +1,6 @@
 """Window strategies: one interface for all of them, and the presets of known systems."""
 
-from purser.context.strategies.settings import WINDOW_PRESETS, Part, StrategySettings, WindowPreset
+from purser.context.strategies.settings import WINDOW_PRESETS, Part, Preset, StrategySettings, WindowPreset
 from purser.context.strategies.strategy import STRATEGIES, Strategy, Traits, strategy_of
 from purser.wire.enums import StrategyName
 
@@ -8,6 +8,7 @@ __all__ = [
     "STRATEGIES",
     "WINDOW_PRESETS",
     "Part",
+    "Preset",
     "Strategy",
     "StrategyName",
     "StrategySettings",

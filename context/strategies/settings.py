@@ -205,3 +205,5 @@ WINDOW_PRESETS: Mapping[str, WindowPreset] = {
     ),
 }
 """Windows as known systems build them. The use-case presets of tasks are in `purser.context.settings`."""
+Preset = StrEnum("Preset", {name: name for name in WINDOW_PRESETS})  # type: ignore[misc] # known when it runs
+"""Their names."""

@@ -1,6 +1,5 @@
 """`purser window`."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ from purser.compose.cli.context.summarizing import SummarizerOption, origin, sum
 from purser.compose.cli.context.tokens import FileArgument, ModelOption
 from purser.compose.cli.output import DataOption, JsonOption, out, print_json
 from purser.compose.cli.tables import print_table, table
-from purser.context.strategies import WINDOW_PRESETS, StrategyName, StrategySettings
+from purser.context.strategies import WINDOW_PRESETS, Preset, StrategyName, StrategySettings
 from purser.context.strategies.choice import Preference
 from purser.context.strategies.settings import with_figures
 from purser.wire.enums import Format, Summarizer
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from purser.context.windows import Window
     from purser.context.windows.builder import Summarize
 
-Preset = StrEnum("Preset", {name: name for name in WINDOW_PRESETS})  # type: ignore[misc] # known when it runs
 _SHOWN = 100
 """Characters of a message that are printed."""
 

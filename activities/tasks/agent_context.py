@@ -1,7 +1,6 @@
 """Agent contexts: everything about an agent that its activities need and that is fixed while it runs, cached."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,9 +15,10 @@ from purser.budget.scopes import Path, payers
 from purser.context.postgres.conversation.calibration import Calibrations
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.sessions.preferences import PersonalSettings
+from purser.context.recent import Recent
 from purser.context.retrieval import Document
 from purser.context.settings import ContextSettings
-from purser.context.tokens import PER_CONVERSATION, count_async, count_text, window_of
+from purser.context.tokens import PER_CONVERSATION, count_async, count_text
 from purser.context.tokens.calibration import Calibration
 from purser.context.windows.plans import TextRef, WindowPlan
 from purser.workflows.contract import ActivityName, AgentRef
@@ -112,7 +112,7 @@ class AgentContexts:
         self._personal = personal
         self._prices = prices
         self._settings = settings
-        self._cache: OrderedDict[tuple[AgentRef, str], AgentContext] = OrderedDict()
+        self._cache = Recent[tuple[AgentRef, str], AgentContext](MAX_CACHED)
 
     async def of(self, ref: AgentRef, model: str = "") -> AgentContext:
         """Returns the context of a running agent; raises `TaskNotFound`.
@@ -125,12 +125,9 @@ class AgentContexts:
         return await self._cached(ref, model) if model not in ("", agent_context.model) else agent_context
 
     async def _cached(self, ref: AgentRef, model: str) -> AgentContext:
-        agent_context = self._cache.get((ref, model))
-        if agent_context is None:
-            agent_context = self._cache[ref, model] = await self._make(ref, model)
-            if len(self._cache) > MAX_CACHED:
-                self._cache.popitem(last=False)
-        self._cache.move_to_end((ref, model))
+        if (agent_context := self._cache.get((ref, model))) is None:
+            agent_context = await self._make(ref, model)
+            self._cache.put((ref, model), agent_context)
         return agent_context
 
     async def _make(self, ref: AgentRef, model: str) -> AgentContext:
@@ -150,7 +147,7 @@ class AgentContexts:
             self._texts(ref, record, agent),
         )
         context = task.resolved_context(self._settings.context, personal).settings
-        window = window_of(agent.model, self._prices.context_window(agent.model), default=context.context_window_tokens)
+        window = context.window_of(agent.model, self._prices)
         path = task.path(agent.id).below(*payers(ref.tenant, record.user_id))
         return AgentContext(
             ref=ref,

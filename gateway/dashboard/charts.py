@@ -61,17 +61,11 @@ class Chart:
 
 
 def base() -> dict[str, Any]:
-    """Options of all charts. Tooltips are drawn, never written as HTML: names are untrusted."""
+    """Options of all charts."""
     return {
         "animation": False,
         "textStyle": {"color": TEXT, "fontFamily": FONT, "fontSize": 11},
-        "tooltip": {
-            "renderMode": "richText",
-            "confine": True,
-            "backgroundColor": SURFACE,
-            "borderColor": LINE,
-            "textStyle": {"color": TEXT, "fontSize": 12},
-        },
+        "tooltip": tooltip(),
         "grid": grid(),
     }
 
@@ -81,6 +75,22 @@ def milliseconds(at: datetime) -> int:
     return round(at.timestamp() * 1_000)
 
 
+def tooltip(**more: Any) -> dict[str, Any]:
+    """A tooltip. It is drawn, never written as HTML: names are untrusted.
+
+    Args:
+        more: further options of ECharts.
+    """
+    return {
+        "renderMode": "richText",
+        "confine": True,
+        "backgroundColor": SURFACE,
+        "borderColor": LINE,
+        "textStyle": {"color": TEXT, "fontSize": 12},
+        **more,
+    }
+
+
 def axis_tooltip(formatter: str) -> dict[str, Any]:
     """A tooltip with all series at one place of the axis.
 
@@ -88,7 +98,7 @@ def axis_tooltip(formatter: str) -> dict[str, Any]:
         formatter: name of the function in `assets/charts.js` that formats the values.
     """
     pointer = {"type": "shadow", "shadowStyle": {"color": "var(--tint)"}}
-    return {**base()["tooltip"], "trigger": "axis", "axisPointer": pointer, ":valueFormatter": formatter}
+    return tooltip(trigger="axis", axisPointer=pointer) | {":valueFormatter": formatter}
 
 
 def grid(*, top: int = 34, bottom: int = 12) -> dict[str, Any]:
@@ -147,9 +157,34 @@ def axis(kind: str, unit: str = "", **more: Any) -> dict[str, Any]:
     }
 
 
-def across(unit: str, formatter: str) -> dict[str, Any]:
-    """A horizontal axis of figures with its unit below."""
-    return axis("value", unit, nameLocation="middle", nameGap=24, splitNumber=4, axisLabel={":formatter": formatter})
+def figures(*, in_money: bool = False, **more: Any) -> dict[str, Any]:
+    """An axis of tokens or of dollars, with their unit; `more` as for `axis`."""
+    unit, formatter = ("dollars", DOLLARS) if in_money else ("tokens", "short")
+    return axis("value", unit, axisLabel={":formatter": formatter}, **more)
+
+
+def across(*, in_money: bool = False) -> dict[str, Any]:
+    """A horizontal axis of figures with their unit below."""
+    return figures(in_money=in_money, nameLocation="middle", nameGap=24, splitNumber=4)
+
+
+def down(names: Sequence[str], *, width: int = 140) -> dict[str, Any]:
+    """A vertical axis of names, the first on top, each cut to `width` pixels."""
+    label = {"fontSize": 12, "width": width, "overflow": "truncate"}
+    return axis("category", data=names, inverse=True, axisLabel=label)
+
+
+def stacked(name: str, colour: str, data: Sequence[Any], *, width: int = 18) -> dict[str, Any]:
+    """A series of bars on those of the other series, each at most `width` pixels wide."""
+    return {
+        "type": "bar",
+        "name": name,
+        "stack": "all",
+        "barMaxWidth": width,
+        "itemStyle": {"color": colour},
+        "emphasis": {"disabled": True},
+        "data": data,
+    }
 
 
 def zoom(**more: Any) -> list[dict[str, Any]]:
@@ -183,7 +218,5 @@ _TIMES = {
     "millisecond": "{HH}:{mm}:{ss}.{SSS}",
 }
 """Labels of a time axis, by the precision of the tick."""
-SHORT_NUMBER = "short"
-"""Formats the labels of an axis of tokens."""
 DOLLARS = "dollars"
-"""Formats the labels of an axis of dollars."""
+"""The function in `assets/charts.js` that formats dollars."""

@@ -1,12 +1,13 @@
 """The chart of a budget over time, as options of ECharts."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from purser.budget.money import NANO
 from purser.budget.postgres.reports.scope_tree import Moment
-from purser.gateway.dashboard.charts import DOLLARS, SHORT_NUMBER, axis, grid, legend, milliseconds
+from purser.gateway.dashboard.charts import axis, figures, grid, legend, milliseconds
 
 
 def course(points: Sequence[Moment], now: datetime, *, in_money: bool) -> Mapping[str, Any]:
@@ -17,23 +18,15 @@ def course(points: Sequence[Moment], now: datetime, *, in_money: bool) -> Mappin
     def line(values: Sequence[tuple[datetime, int | None]]) -> list[list[Any]]:
         return [[milliseconds(at), None if value is None else value / scale] for at, value in values]
 
-    spent = [(one.at, getattr(one.spent, unit)) for one in points]
-    taken = [(one.at, getattr(one.spent, unit) + getattr(one.held, unit)) for one in points]
-    most = [(one.at, _capacity(one, in_money)) for one in points]
-    if points:
-        last = points[-1]
-        spent.append((now, getattr(last.spent, unit)))
-        taken.append((now, getattr(last.spent, unit) + getattr(last.held, unit)))
-        most.append((now, _capacity(last, in_money)))
+    shown = [*points, replace(points[-1], at=now)] if points else []
+    spent = [(one.at, getattr(one.spent, unit)) for one in shown]
+    taken = [(one.at, getattr(one.spent, unit) + getattr(one.held, unit)) for one in shown]
+    most = [(one.at, _capacity(one, in_money)) for one in shown]
     return {
         "legend": legend(["spent", "held", "limit"]),
         "grid": grid(top=48),
         "xAxis": axis("time", splitNumber=4),
-        "yAxis": axis(
-            "value",
-            "dollars" if in_money else "tokens",
-            axisLabel={":formatter": DOLLARS if in_money else SHORT_NUMBER},
-        ),
+        "yAxis": figures(in_money=in_money),
         "series": [
             _area("held", line(taken), width=1),
             _area("spent", line(spent), width=2),

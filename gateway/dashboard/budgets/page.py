@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from purser.budget.errors import InvalidRequest
-from purser.budget.policies.templates import Pattern, is_pattern
+from purser.budget.policies.templates import Pattern, read_name
 from purser.budget.reports.forecast import Forecast
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Scope
@@ -211,7 +211,7 @@ class BudgetsPage:
 
     async def _open(self, name: str) -> None:
         try:
-            found = _named(name.strip())
+            found = read_name(name.strip())
         except InvalidRequest as error:
             self._show_opener(name, sentence(str(error)))
             return
@@ -299,12 +299,8 @@ class BudgetsPage:
         await self.visit.perform(Permission.SET_BUDGETS, "change budgets", store)
 
 
-def _named(text: str) -> Scope | Pattern:
-    return Pattern.parse(text) if is_pattern(text) else Scope.parse(text)
-
-
 def _parsed(text: str | None) -> Scope | Pattern | None:
     try:
-        return _named(text) if text else None
+        return read_name(text) if text else None
     except InvalidRequest:
         return None

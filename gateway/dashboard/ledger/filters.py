@@ -1,7 +1,9 @@
 """Filters of the ledger: parsed from the URL, and the form that edits them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Self
 
 from markupsafe import Markup
@@ -35,14 +37,15 @@ class Wanted:
     def read(cls, **given: str) -> Self:
         """Parses the parameters of the URL; those that are not valid are reported in `faults` and ignored."""
         faults: list[str] = []
-        scope, task = _scope(given["scope"].strip(), faults), _task(given["task"].strip(), faults)
+        scope = _scope(given["scope"], Scope.parse, faults)
+        task = _scope(given["task"], partial(Scope, Kind.TASK), faults)
         times = TimeRange.read(given["since"], given["until"])
         faults += times.faults
         cursor = given["cursor"]
         return cls(
             scope=scope,
             kind=EntryKind(given["kind"]) if given["kind"] in tuple(EntryKind) else None,
-            task=task,
+            task=task.id if task else None,
             times=times,
             cursor=cursor if number_of(cursor) is not None else None,
             by=By(given["by"]) if given["by"] in tuple(By) else By.MODEL,
@@ -88,17 +91,9 @@ class Wanted:
         return any((self.scope, self.kind, self.task, self.since, self.until))
 
 
-def _scope(text: str, faults: list[str]) -> Scope | None:
+def _scope(text: str, parse: Callable[[str], Scope], faults: list[str]) -> Scope | None:
     try:
-        return Scope.parse(text) if text else None
-    except InvalidScope as error:
-        faults.append(sentence(str(error)))
-        return None
-
-
-def _task(text: str, faults: list[str]) -> str | None:
-    try:
-        return Scope(Kind.TASK, text).id if text else None
+        return parse(text.strip()) if text.strip() else None
     except InvalidScope as error:
         faults.append(sentence(str(error)))
         return None

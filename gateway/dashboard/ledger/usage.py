@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from purser.budget.postgres.reports.usage import UsageReports
 from purser.budget.reports.usage import By, UsageLine
-from purser.gateway.dashboard.charts import SERIES, SHORT_NUMBER, across, axis, axis_tooltip, legend
+from purser.gateway.dashboard.charts import SERIES, across, axis_tooltip, down, legend, stacked
 from purser.gateway.dashboard.components import component, render
 from purser.gateway.dashboard.formats import address, exact
 from purser.gateway.dashboard.ledger.filters import Wanted
@@ -79,22 +79,9 @@ def chart(usage: Usage) -> dict[str, Any]:
     return {
         "legend": legend(list(shown)),
         "tooltip": axis_tooltip("whole"),
-        "xAxis": across("tokens", SHORT_NUMBER),
-        "yAxis": axis(
-            "category", data=names, inverse=True, axisLabel={"fontSize": 12, "width": 150, "overflow": "truncate"}
-        ),
-        "series": [
-            {
-                "type": "bar",
-                "name": name,
-                "stack": "tokens",
-                "barMaxWidth": 18,
-                "itemStyle": {"color": SERIES[list(parts).index(name)]},
-                "emphasis": {"disabled": True},
-                "data": data,
-            }
-            for name, data in shown.items()
-        ],
+        "xAxis": across(),
+        "yAxis": down(names, width=150),
+        "series": [stacked(name, SERIES[list(parts).index(name)], data) for name, data in shown.items()],
     }
 
 

@@ -13,12 +13,13 @@ from purser.gateway.dashboard.charts import (
     DOLLARS,
     MUTED,
     SERIES,
-    SHORT_NUMBER,
     axis,
     axis_tooltip,
+    figures,
     grid,
     legend,
     milliseconds,
+    stacked,
 )
 
 SHOWN = len(SERIES) - 1
@@ -128,24 +129,17 @@ def chart(lines: Sequence[Line], period: Period, now: datetime, *, in_money: boo
         "grid": grid(top=48),
         "tooltip": axis_tooltip(DOLLARS if in_money else "whole"),
         "xAxis": axis("time", splitNumber=5, min=milliseconds(starts[0]), max=milliseconds(starts[-1] + period.step)),
-        "yAxis": axis(
-            "value",
-            "dollars" if in_money else "tokens",
-            axisLabel={":formatter": DOLLARS if in_money else SHORT_NUMBER},
-        ),
+        "yAxis": figures(in_money=in_money),
         "series": [
-            {
-                "type": "bar",
-                "name": name,
-                "stack": "all",
-                "barMaxWidth": 24,
-                "itemStyle": {"color": MUTED if line.name == OTHERS else SERIES[number]},
-                "emphasis": {"disabled": True},
-                "data": [
+            stacked(
+                name,
+                MUTED if line.name == OTHERS else SERIES[number],
+                [
                     [milliseconds(start + half), amount.nano_usd / NANO if in_money else amount.tokens]
                     for start, amount in zip(starts, line.bars, strict=True)
                 ],
-            }
+                width=24,
+            )
             for number, (name, line) in enumerate(zip(names, shown, strict=True))
         ],
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 from purser.context.postgres.conversation.summaries import StoredSummary
 from purser.context.postgres.sessions.overviews import GrowthPoint
-from purser.gateway.dashboard.charts import LINE, MUTED, SHORT_NUMBER, TEXT, axis, grid, legend, milliseconds, zoom
+from purser.gateway.dashboard.charts import MUTED, axis, axis_tooltip, figures, grid, legend, milliseconds, zoom
 
 STORED, HISTORY = "stored", "history of a window"
 MOMENTS = 5
@@ -77,18 +77,9 @@ def growth(grown: Sequence[GrowthPoint], versions: Sequence[StoredSummary]) -> d
     return {
         "legend": legend([STORED, HISTORY]),
         "grid": grid(top=58, bottom=30),
-        "tooltip": {
-            "renderMode": "richText",
-            "trigger": "axis",
-            "confine": True,
-            "backgroundColor": "var(--surface)",
-            "borderColor": LINE,
-            "textStyle": {"color": TEXT, "fontSize": 12},
-            ":valueFormatter": "tokens",
-            "axisPointer": {"lineStyle": {"color": MUTED}},
-        },
+        "tooltip": axis_tooltip("tokens") | {"axisPointer": {"lineStyle": {"color": MUTED}}},
         "xAxis": across,
-        "yAxis": axis("value", "tokens", axisLabel={":formatter": SHORT_NUMBER}),
+        "yAxis": figures(),
         "dataZoom": zoom(filterMode="none"),
         "series": [
             _line(STORED, stored, _ACCENT, by_time=by_time, area=True),

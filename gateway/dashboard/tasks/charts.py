@@ -8,14 +8,15 @@ from purser.activities.postgres.overviews import Cost
 from purser.activities.tasks.timeline import Step, StepKind, Turn
 from purser.budget.money import NANO
 from purser.gateway.dashboard.charts import (
-    DOLLARS,
     SERIES,
-    SHORT_NUMBER,
     across,
     axis,
+    down,
     grid,
     legend,
     milliseconds,
+    stacked,
+    tooltip,
     zoom,
 )
 from purser.gateway.dashboard.formats import dollars, duration_text, exact
@@ -74,24 +75,12 @@ def gantt(turns: Sequence[Turn], now: datetime, since: datetime | None = None) -
     return {
         "legend": legend([kind.value for kind in kinds]),
         "grid": grid(top=40, bottom=30),
-        "tooltip": {**_TIP, "formatter": "{b}"},
+        "tooltip": tooltip(trigger="item", formatter="{b}"),
         "xAxis": axis("time", splitLine=lines, **begin),
-        "yAxis": axis(
-            "category", data=names, inverse=True, axisLabel={"fontSize": 12, "width": 140, "overflow": "truncate"}
-        ),
+        "yAxis": down(names),
         "dataZoom": zoom(filterMode="weakFilter"),
         "series": [_series(kind, turns, names, now) for kind in kinds],
     }
-
-
-_TIP = {
-    "renderMode": "richText",
-    "confine": True,
-    "trigger": "item",
-    "backgroundColor": "var(--surface)",
-    "borderColor": "var(--line)",
-    "textStyle": {"color": "var(--text)", "fontSize": 12},
-}
 
 
 def gantt_height(turns: Sequence[Turn]) -> int:
@@ -148,25 +137,14 @@ def costs_chart(costs: Sequence[Cost], *, by_money: bool) -> dict[str, Any]:
         cost = found.get((agent, model))
         return 0 if cost is None else cost.nano_usd / NANO if by_money else cost.tokens
 
-    figures = across("dollars" if by_money else "tokens", DOLLARS if by_money else SHORT_NUMBER)
     return {
         "legend": legend(models),
         "grid": grid(),
-        "tooltip": {**_TIP, "formatter": "{b}\n{a}: {c}"},
-        "xAxis": figures,
-        "yAxis": axis(
-            "category", data=agents, inverse=True, axisLabel={"fontSize": 12, "width": 140, "overflow": "truncate"}
-        ),
+        "tooltip": tooltip(trigger="item", formatter="{b}\n{a}: {c}"),
+        "xAxis": across(in_money=by_money),
+        "yAxis": down(agents),
         "series": [
-            {
-                "type": "bar",
-                "name": model,
-                "stack": "cost",
-                "barMaxWidth": 18,
-                "itemStyle": {"color": SERIES[index % len(SERIES)]},
-                "emphasis": {"disabled": True},
-                "data": [value(agent, model) for agent in agents],
-            }
+            stacked(model, SERIES[index % len(SERIES)], [value(agent, model) for agent in agents])
             for index, model in enumerate(models)
         ],
     }

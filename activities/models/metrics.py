@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, Protocol
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry
 
+from purser.activities.models.instruments import Instruments
 from purser.activities.models.labels import Labels
 from purser.budget.gate import GateAnswer
 from purser.budget.pricing.call_prices import Unpriced
@@ -49,101 +50,67 @@ class CallMetrics:
     """Metrics of verdicts and provider requests of one process, be it a gateway, a worker or both."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        verdicts = Counter(
-            "purser_decisions",
+        made = Instruments(registry)
+        verdicts = made.counter(
+            "decisions",
             "Verdicts on asks, with kind, mode and reason of the scope that decided.",
-            ("verdict", "kind", "mode", "reason"),
-            registry=registry,
-        )
+            "verdict", "kind", "mode", "reason",
+        )  # fmt: skip
         self._verdicts = cache(verdicts.labels)  # looking up labels takes longer than counting
-        self._ladder = Counter(
-            "purser_ladder_steps",
+        self._ladder = made.counter(
+            "ladder_steps",
             "Calls that took a step of a ladder to spend less, by kind of its scope and number of the step.",
-            ("kind", "step"),
-            registry=registry,
+            "kind", "step",
+        )  # fmt: skip
+        self._backpressure = made.histogram(
+            "backpressure_seconds", "Backpressure delays of calls on budgets that are nearly used up.", _DELAYS
         )
-        self._backpressure = Histogram(
-            "purser_backpressure_seconds",
-            "Backpressure delays of calls on budgets that are nearly used up.",
-            buckets=_DELAYS,
-            registry=registry,
-        )
-        self._estimates = Histogram(
-            "purser_estimate_ratio",
+        self._estimates = made.histogram(
+            "estimate_ratio",
             "Ratio of tokens estimated for a call to those that its provider reported, for the prompt and the output.",
-            ("model", "part"),
-            buckets=_ESTIMATES,
-            registry=registry,
+            _ESTIMATES, "model", "part",
+        )  # fmt: skip
+        self._used = made.histogram(
+            "hold_use_ratio", "Ratio of tokens charged to tokens held for a call.", _SHARES, "model"
         )
-        self._used = Histogram(
-            "purser_hold_use_ratio",
-            "Ratio of tokens charged to tokens held for a call.",
-            ("model",),
-            buckets=_SHARES,
-            registry=registry,
+        requested = ("kind", "provider", "model")
+        self._requests = made.counter("provider_requests", "Requests to model providers that have ended.", *requested)
+        self._errors = made.counter(
+            "provider_errors", "Requests to model providers that failed.", *requested, "code", "status_class"
         )
-        self._requests = Counter(
-            "purser_provider_requests",
-            "Requests to model providers that have ended.",
-            ("kind", "provider", "model"),
-            registry=registry,
+        self._seconds = made.histogram(
+            "provider_seconds", "Seconds from a request to the end of its answer.", _LATENCIES, *requested
         )
-        self._errors = Counter(
-            "purser_provider_errors",
-            "Requests to model providers that failed.",
-            ("kind", "provider", "model", "code", "status_class"),
-            registry=registry,
-        )
-        self._seconds = Histogram(
-            "purser_provider_seconds",
-            "Seconds from a request to the end of its answer.",
-            ("kind", "provider", "model"),
-            buckets=_LATENCIES,
-            registry=registry,
-        )
-        self._tokens = Counter(
-            "purser_provider_tokens",
-            "Tokens that providers reported.",
-            ("kind", "provider", "model", "class"),
-            registry=registry,
-        )
-        self._unavailable = Counter(
-            "purser_ledger_unavailable",
+        self._tokens = made.counter("provider_tokens", "Tokens that providers reported.", *requested, "class")
+        self._unavailable = made.counter(
+            "ledger_unavailable",
             "Requests and activities that failed because Postgres did not answer.",
-            ("caller",),
-            registry=registry,
+            "caller",
+            values=("http", "activity"),
         )
-        for caller in ("http", "activity"):
-            self._unavailable.labels(caller)
-        self._unpriced = Counter(
-            "purser_unpriced_calls",
+        self._unpriced = made.counter(
+            "unpriced_calls",
             "Calls whose model has no price: refused because money is limited, free of money, or charged as estimated.",
-            ("outcome",),
-            registry=registry,
+            "outcome",
+            values=Unpriced,
         )
-        for unpriced in Unpriced:
-            self._unpriced.labels(unpriced)
-        self._paced = Histogram(
-            "purser_provider_paced_seconds",
+        self._paced = made.histogram(
+            "provider_paced_seconds",
             "Delays of calls that the pace of their provider allows only later.",
-            ("model",),
-            buckets=_DELAYS,
-            registry=registry,
+            _DELAYS,
+            "model",
         )
-        self._usage_refused = Counter(
-            "purser_provider_usage_refused",
+        self._usage_refused = made.counter(
+            "provider_usage_refused",
             "Usage reports of providers that were refused; the estimate was charged instead.",
-            ("reason",),
-            registry=registry,
+            "reason",
         )
-        self._searches = Counter(
-            "purser_memory_searches",
+        self._searches = made.counter(
+            "memory_searches",
             "Searches of memory by whether vectors were used, and if not, why.",
-            ("outcome",),
-            registry=registry,
+            "outcome",
+            values=Outcome,
         )
-        for outcome in Outcome:
-            self._searches.labels(outcome)
         self._known = Labels().known
 
     def count_verdict(self, answer: GateAnswer) -> None:

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry
 
+from purser.activities.models.instruments import Instruments
 from purser.activities.models.labels import Labels
 from purser.activities.models.metrics import CallMetrics
 from purser.context.windows.plans import WindowPlan
@@ -22,27 +23,28 @@ class Metrics:
         self.registry = CollectorRegistry()
         self.calls = CallMetrics(self.registry)
         """Verdicts and requests to providers. A gateway in the same process counts its own here as well."""
-        self._compressions = self._counter("compressions", "Summaries stored.", "trigger", "method")
-        self._failures = self._counter("compression_failures", "Compressions without a summary.", "reason")
-        self._fallbacks = self._counter(
+        made = Instruments(self.registry)
+        self._compressions = made.counter("compressions", "Summaries stored.", "trigger", "method")
+        self._failures = made.counter("compression_failures", "Compressions without a summary.", "reason")
+        self._fallbacks = made.counter(
             "compression_fallbacks", "Summaries extracted because the model's text was unfit.", "reason"
         )
-        self._cooldowns = self._counter("compression_cooldowns", "Pauses after failures in a row.")
-        self._redactions = self._counter("redactions", "Values replaced by placeholders.", "label")
-        self._before = self._histogram("compression_before_tokens", "Tokens that a summary replaces.", _TOKENS)
-        self._after = self._histogram("compression_after_tokens", "Tokens of a summary.", _TOKENS)
-        self._ratio = self._histogram(
+        self._cooldowns = made.counter("compression_cooldowns", "Pauses after failures in a row.")
+        self._redactions = made.counter("redactions", "Values replaced by placeholders.", "label")
+        self._before = made.histogram("compression_before_tokens", "Tokens that a summary replaces.", _TOKENS)
+        self._after = made.histogram("compression_after_tokens", "Tokens of a summary.", _TOKENS)
+        self._ratio = made.histogram(
             "compression_ratio", "Ratio of tokens after a compression to tokens before it.", _RATIOS
         )
-        self._seconds = self._histogram("compression_seconds", "Time to a stored summary.", _SECONDS, "method")
-        self._drift = self._histogram(
+        self._seconds = made.histogram("compression_seconds", "Time to a stored summary.", _SECONDS, "method")
+        self._drift = made.histogram(
             "token_drift_ratio",
             "Ratio of reported input tokens to those counted before the call.",
             _DRIFTS,
             "tokenizer",
         )
-        self._windows = self._counter("windows", "Windows of calls, by the strategy that cuts them.", "strategy")
-        self._omissions = self._counter(
+        self._windows = made.counter("windows", "Windows of calls, by the strategy that cuts them.", "strategy")
+        self._omissions = made.counter(
             "window_omissions",
             "Windows of calls that show some message in part or not at all, by how and why.",
             "strategy",
@@ -102,9 +104,3 @@ class Metrics:
         self._windows.labels(plan.strategy).inc()
         for state, reason in omissions(plan):
             self._omissions.labels(plan.strategy, state, self._known("omission", reason)).inc()
-
-    def _counter(self, name: str, text: str, *labels: str) -> Counter:
-        return Counter(f"purser_{name}", text, labels, registry=self.registry)
-
-    def _histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
-        return Histogram(f"purser_{name}", text, labels, buckets=buckets, registry=self.registry)

@@ -5,13 +5,14 @@ import hmac
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from purser.activities.models.instruments import Instruments
 from purser.activities.models.metrics import CallMetrics
 from purser.budget.gate import GateAnswer
 from purser.gateway.errors import Unauthenticated
@@ -32,28 +33,24 @@ class Metrics:
         """
         self.registry = CollectorRegistry()
         self.calls = calls or CallMetrics(self.registry)
-        requests = Counter(
-            "purser_http_requests",
-            "HTTP requests by route template and status.",
-            ("method", "route", "status"),
-            registry=self.registry,
+        made = Instruments(self.registry)
+        requests = made.counter(
+            "http_requests", "HTTP requests by route template and status.", "method", "route", "status"
         )
-        seconds = Histogram(
-            "purser_http_request_seconds",
+        seconds = made.histogram(
+            "http_request_seconds",
             "From a request to the beginning of its answer, by route template.",
-            ("method", "route"),
-            buckets=_SECONDS,
-            registry=self.registry,
+            _SECONDS,
+            "method",
+            "route",
         )
-        steps = Counter("purser_hold_steps", "Steps of open holds over HTTP.", ("step",), registry=self.registry)
-        self._webhook_failures = Counter(
-            "purser_webhook_failures",
+        steps = made.counter("hold_steps", "Steps of open holds over HTTP.", "step")
+        self._webhook_failures = made.counter(
+            "webhook_failures",
             "Webhook messages that were given up, or that could not be created.",
-            ("reason",),
-            registry=self.registry,
+            "reason",
+            values=("given_up", "not_created"),
         )
-        for reason in ("given_up", "not_created"):
-            self._webhook_failures.labels(reason)
         # Looking up labels takes longer than counting; there are few of them.
         self._requests, self._seconds, self._steps = cache(requests.labels), cache(seconds.labels), cache(steps.labels)
 

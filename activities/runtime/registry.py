@@ -29,6 +29,7 @@ from purser.activities.postgres.calls.calls import Calls
 from purser.activities.recall_message import RecallMessage
 from purser.activities.record_status import RecordStatus
 from purser.activities.record_tool_failure import RecordToolFailure
+from purser.activities.runtime.inputs import decoding
 from purser.activities.runtime.metrics import Metrics
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.runtime.stores import Stores
@@ -38,7 +39,6 @@ from purser.activities.tools import Tools
 from purser.budget.labels import labels_of, parse_tags, tool_label
 from purser.budget.postgres.ledger.pricing import Pricing
 from purser.budget.pricing.price_book import PriceBook
-from purser.context.tokens import window_of
 from purser.wire import enums
 from purser.workflows.contract import AgentRef, ApprovalInput, CompressInput
 
@@ -116,7 +116,7 @@ def all_activities(dependencies: Dependencies) -> Sequence[Activity]:
         poke=dependencies.poke,
         signer_of=dependencies.signer_of,
     )
-    return (
+    activities: Sequence[Activity] = (
         OpenTask(agents, dependencies.settings).open_task,
         Admit(
             _admission(dependencies, dependencies.quick, agent_contexts),
@@ -137,6 +137,7 @@ def all_activities(dependencies: Dependencies) -> Sequence[Activity]:
         Settle(pricing).settle,
         Release(ledger).release,
     )
+    return [decoding(activity) for activity in activities]
 
 
 def _admission(dependencies: Dependencies, stores: Stores, agent_contexts: AgentContexts) -> Admission:
@@ -202,7 +203,7 @@ async def _compression_target(
     personal = await dependencies.stores.sessions.settings.personal(request.tenant, request.session_id)
     context = personal.resolved(dependencies.settings.context).settings
     model = request.model or dependencies.summarizer_model or DEFAULT_MODEL
-    window = window_of(model, dependencies.prices.context_window(model), default=context.context_window_tokens)
+    window = context.window_of(model, dependencies.prices)
     paying = await dependencies.stores.payers.of_session(request.tenant, request.session_id)
     path = replace(paying, tags=parse_tags(request.tags))
     return CompressionTarget(path, model, context, context.context_budget(window))
@@ -220,7 +221,7 @@ def _summarizer(dependencies: Dependencies, name: str) -> Summarizer | None:
         dependencies.prices,
         api_base=dependencies.summarizer_api_base if model == dependencies.summarizer_model else None,
         timeout_s=dependencies.settings.summarizer_timeout_s,
-        usual_window=dependencies.settings.context.settings.context_window_tokens,
+        window=dependencies.settings.context.settings.window_of(model, dependencies.prices),
         on_verdict=dependencies.metrics.calls.count_verdict,
         on_unpriced=dependencies.metrics.calls.unpriced,
     )

@@ -1,7 +1,8 @@
-"""A worker interceptor that keeps texts out of histories and logs: an error leaves an activity as a type name only.
+"""A worker interceptor that keeps texts out of histories and logs: a foreign error leaves an activity as a type name.
 
 Exception messages quote prompts, arguments and rows, and stack traces quote source lines. Temporal stores both in
-history, and the SDK logs them. The interceptor covers the activities of tools too, in every worker that uses it.
+history, and the SDK logs them. Only Purser's own errors keep their message, which says what to do and holds no text of
+a conversation. The interceptor covers the activities of tools too, in every worker that uses it.
 """
 
 import asyncio
@@ -9,13 +10,14 @@ import logging
 import traceback
 from typing import Any
 
+from asyncpg import DataError
 from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory, is_cancelled_exception
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
-from purser.activities.errors import ActivityError
+from purser.activities.errors import ActivityError, InvalidTask
 from purser.activities.models.metrics import CallMetrics
-from purser.budget.errors import BudgetError, LedgerUnavailable
+from purser.budget.errors import BudgetError, InvalidRequest, LedgerUnavailable
 from purser.context.errors import ContextError
 
 _log = logging.getLogger(__name__)
@@ -23,7 +25,7 @@ _OURS = (ActivityError, BudgetError, ContextError)
 
 
 class SafeErrors(Interceptor):
-    """Replaces errors by their type names; install it in every worker that runs them or tools."""
+    """Replaces foreign errors by their type names; install it in every worker that runs them or tools."""
 
     def __init__(self, calls: CallMetrics | None = None) -> None:
         """Args:
@@ -63,9 +65,10 @@ class _SafeErrors(ActivityInboundInterceptor):
 
 
 def without_text(error: Exception) -> ApplicationError:
-    """Returns the same failure for Temporal, with type, retryability, delay and category, but without its message.
+    """Returns the same failure for Temporal, with type, retryability, delay and category, but without foreign text.
 
-    Errors that Purser raises on purpose do not go away on a retry, except that the ledger may become available again.
+    Errors that Purser raises on purpose do not go away on a retry, except that the ledger may become available again;
+    nor does what Postgres cannot store become storable.
     """
     if isinstance(error, ApplicationError):
         kind = error.type or type(error).__name__
@@ -76,9 +79,13 @@ def without_text(error: Exception) -> ApplicationError:
             next_retry_delay=error.next_retry_delay,
             category=error.category,
         )
+    if isinstance(error, DataError):
+        error = InvalidRequest("the input has a value that cannot be stored: leave out NUL, and write smaller numbers")
     kind = type(error).__name__
-    final = isinstance(error, _OURS) and not isinstance(error, LedgerUnavailable)
-    return ApplicationError(kind, type=kind, non_retryable=final)
+    ours = isinstance(error, _OURS)
+    # What is wrong with a task file is told by quoting it.
+    message = str(error) if ours and not isinstance(error, InvalidTask) else ""
+    return ApplicationError(message or kind, type=kind, non_retryable=ours and not isinstance(error, LedgerUnavailable))
 
 
 def _log_failure(error: Exception, failure: ApplicationError) -> None:

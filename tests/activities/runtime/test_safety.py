@@ -1,10 +1,11 @@
-"""No text leaves an activity in an exception."""
+"""No foreign text leaves an activity in an exception; what Purser itself says does."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import pytest
+from asyncpg import CharacterNotInRepertoireError, DataError
 from prometheus_client import CollectorRegistry
 from temporalio import activity
 from temporalio.activity import ActivityCancellationDetails
@@ -12,7 +13,7 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from purser.activities.errors import TaskNotFound
+from purser.activities.errors import InvalidTask, TaskNotFound
 from purser.activities.models.metrics import CallMetrics
 from purser.activities.runtime.safety import SafeErrors, without_text
 from purser.budget.errors import KeyReused, LedgerUnavailable
@@ -26,10 +27,7 @@ CANARY = "canary-55"
     [
         (RuntimeError(CANARY), "RuntimeError", False),
         (ConnectionError(CANARY), "ConnectionError", False),
-        (LedgerUnavailable(CANARY), "LedgerUnavailable", False),
-        (TaskNotFound(CANARY), "TaskNotFound", True),
-        (KeyReused(CANARY), "KeyReused", True),
-        (WindowTooSmall({"input": 9}, budget=1), "WindowTooSmall", True),
+        (InvalidTask(CANARY), "InvalidTask", True),
         (ApplicationError(CANARY, CANARY, type="Odd", non_retryable=True), "Odd", True),
         (ApplicationError(CANARY, type="Odd"), "Odd", False),
     ],
@@ -40,6 +38,28 @@ def test_an_error_becomes_its_type_and_whether_trying_again_helps(error: Excepti
     assert failure.details == ()
     assert failure.__cause__ is None
     assert failure.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("error", "final"),
+    [
+        (LedgerUnavailable("the ledger did not answer"), False),
+        (TaskNotFound("task 't1' does not exist for this tenant"), True),
+        (KeyReused("key 'k1' is bound to another payload"), True),
+        (WindowTooSmall({"input": 9}, budget=1), True),
+    ],
+)
+def test_an_error_of_purser_keeps_its_message(error: Exception, final: bool) -> None:
+    failure = without_text(error)
+    assert (failure.message, failure.type, failure.non_retryable) == (str(error), type(error).__name__, final)
+
+
+@pytest.mark.parametrize("error", [CharacterNotInRepertoireError(CANARY), DataError(CANARY)])
+def test_what_cannot_be_stored_is_an_invalid_request(error: Exception) -> None:
+    failure = without_text(error)
+    assert (failure.type, failure.non_retryable) == ("InvalidRequest", True)
+    assert "NUL" in failure.message
+    assert CANARY not in failure.message
 
 
 def test_delay_and_category_of_a_failure_stay() -> None:

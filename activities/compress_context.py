@@ -19,6 +19,7 @@ from purser.activities.compression.versions import CompressionInput, Compression
 from purser.activities.compression.writing import COOLING_DOWN, Writer, WriteRequest
 from purser.activities.runtime.background import heartbeats, in_background
 from purser.activities.runtime.metrics import Metrics
+from purser.budget.holds import check_range
 from purser.budget.postgres.connections.pools import Pool, connected, retrying
 from purser.budget.scopes import Path
 from purser.context.compression.ranges import Range, choose_range
@@ -95,7 +96,12 @@ class CompressContext:
 
     @activity.defn(name=ActivityName.COMPRESS_CONTEXT)
     async def compress_context(self, request: CompressInput) -> CompressResult:
-        """Stores the next version of a summary, or returns why there is none."""
+        """Stores the next version of a summary, or returns why there is none.
+
+        Raises:
+            InvalidRequest: the budget is negative.
+        """
+        check_range(request.budget_tokens, "budget_tokens", 0)
         if stored := await self._summaries.by_key(request.tenant, request.session_id, request.key):
             return _result(stored)
         async with in_background(heartbeats()):

@@ -31,6 +31,12 @@ def usage_of(stored: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in stored.items() if name not in BESIDE}
 
 
+def check_name(value: str, what: str) -> None:
+    """Raises `InvalidRequest`, naming `what`, unless `value` can be a key or the name of a model."""
+    if not 1 <= len(value) <= MAX_KEY or not value.isprintable():
+        raise InvalidRequest(f"{what} {value[:80]!r} is not valid: use 1 to {MAX_KEY} printable characters")
+
+
 @dataclass(frozen=True, slots=True)
 class HoldRequest:
     """An ask for tokens and money on every scope of a path."""
@@ -67,10 +73,9 @@ class HoldRequest:
     """Whether a hold that is admitted starts attempt 1 in the same transaction. The key is not bound to it."""
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.key) <= MAX_KEY or not self.key.isprintable():
-            raise InvalidRequest(f"key {self.key[:80]!r} is not valid: use 1 to {MAX_KEY} printable characters")
-        if self.model is not None and (not 1 <= len(self.model) <= MAX_KEY or not self.model.isprintable()):
-            raise InvalidRequest(f"model {self.model[:80]!r} is not valid: use 1 to {MAX_KEY} printable characters")
+        check_name(self.key, "key")
+        if self.model is not None:
+            check_name(self.model, "model")
         least = self.least or self.ask
         # A tool may cost money alone.
         check_range(self.ask.tokens, "tokens", 0 if self.ask.nano_usd > 0 else 1, MAX_CALL_TOKENS)

@@ -4,6 +4,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+from purser.budget.errors import InvalidScope
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Kind, Path, Scope, payers
@@ -31,8 +32,13 @@ class Payers:
         """Places the path below its tenant and, unless it names a user, below the user of its session.
 
         Raises:
+            InvalidScope: the path names another tenant, whose budget would replace that of this one.
             LedgerUnavailable: the database cannot be reached.
         """
+        if path.id_of(Kind.TENANT) not in ("", tenant):
+            raise InvalidScope(
+                f"scope {str(path.scopes[0])!r} is another tenant: leave it out, or name tenant:{tenant}"
+            )
         user_id = path.id_of(Kind.USER)
         if not user_id and (session_id := path.id_of(Kind.SESSION)):
             user_id = await self._user(tenant, session_id) or ""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from purser.budget.errors import LedgerUnavailable
+from purser.budget.errors import InvalidRequest, LedgerUnavailable
 from purser.budget.postgres.connections.pools import Connection, create_pool
 from purser.context.compression.layers import Layer, Level
 from purser.context.compression.summaries import Method, Summary
@@ -87,6 +87,12 @@ async def test_where_nothing_gains_nothing_is_stored(harness: CompressionHarness
         found = await harness.activity().compress_context(request(key, thread))
         assert found == CompressResult(version=0, reason="nothing_to_cover")
     assert len(await harness.versions()) == 1
+
+
+async def test_a_negative_budget_is_refused(harness: CompressionHarness) -> None:
+    with pytest.raises(InvalidRequest, match="budget_tokens -1 is not valid"):
+        await harness.activity().compress_context(request(budget_tokens=-1))
+    assert await harness.versions() == []
 
 
 async def test_an_unknown_session_has_nothing_to_cover(harness: CompressionHarness) -> None:

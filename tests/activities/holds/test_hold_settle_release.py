@@ -12,7 +12,8 @@ from purser.activities.calls.side_calls import SideCalls
 from purser.activities.holds.hold import Hold
 from purser.activities.holds.release import Release
 from purser.activities.holds.settle import Settle
-from purser.budget.errors import HoldClosed, MoneyNeeded, UnknownPrice
+from purser.activities.runtime.inputs import decoding
+from purser.budget.errors import HoldClosed, InvalidRequest, InvalidScope, InvalidUsage, MoneyNeeded, UnknownPrice
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
 from purser.budget.policies.policy import PolicyPatch
@@ -113,6 +114,47 @@ async def test_a_total_of_unknown_split_is_charged_too(hold: Any, settle: Any) -
     assert (settled.tokens, settled.overrun_tokens) == (120, 20)
 
 
+@pytest.mark.parametrize(
+    "report",
+    [{}, {"prompt_tokens": 100}, {"total_tokens": 100}, {"total": None}, {"prompt_tokens": 100, "nano_usd": 5}],
+)
+async def test_a_report_in_json_without_a_figure_that_is_known_is_no_report_of_nothing(
+    hold: Any, settle: Any, report: dict[str, Any]
+) -> None:
+    held = await hold(HoldInput(TENANT, "k1", PATH, 100))
+    step = {"tenant": TENANT, "hold_id": held.hold_id, "attempt": 1}
+    with pytest.raises(InvalidRequest, match=r"usage has no known figure: state input, .* or total"):
+        await decoding(settle)(step | report)
+    assert (await decoding(settle)(step | {"total": 100})).tokens == 100
+
+
+@pytest.mark.parametrize("report", [{"total": 0}, {"input": 0}, {"nano_usd": 7}])
+async def test_a_report_in_json_of_nothing_or_of_money_alone_is_settled(
+    hold: Any, settle: Any, report: dict[str, Any]
+) -> None:
+    held = await hold(HoldInput(TENANT, "k1", PATH, 100))
+    settled = await decoding(settle)({"tenant": TENANT, "hold_id": held.hold_id, "attempt": 1} | report)
+    assert (settled.tokens, settled.nano_usd) == (0, report.get("nano_usd", 0))
+
+
+async def test_figures_are_read_by_the_rule_of_the_http_api(hold: Any, settle: Any) -> None:
+    """A contradiction never lowers a charge: a total below its parts does not count."""
+    held = await hold(HoldInput(TENANT, "k1", PATH, 2_000))
+    for wrong in ({"total": -3}, {"total": 1.9}, {"output": -1}, {"total": 10**12 + 1}):
+        with pytest.raises(InvalidUsage):
+            await settle(SettleInput(TENANT, held.hold_id, 1, **wrong))
+    assert (await settle(SettleInput(TENANT, held.hold_id, 1, input=1_000, total=500))).tokens == 1_000
+
+
+async def test_a_path_of_another_tenant_does_not_escape_the_tenants_own_budget(hold: Any, policies: Policies) -> None:
+    await policies.set(
+        TENANT, Scope.parse(f"tenant:{TENANT}"), PolicyPatch.parse({"limit_tokens": 10, "mode": "hard"}), by=TESTER
+    )
+    with pytest.raises(InvalidScope, match=r"'tenant:other' is another tenant: leave it out, or name tenant:acme"):
+        await hold(HoldInput(TENANT, "k1", ("tenant:other", *PATH), 100))
+    assert (await hold(HoldInput(TENANT, "k1", (f"tenant:{TENANT}", *PATH), 100))).verdict == "refuse"
+
+
 async def test_a_hold_that_does_not_fit_says_where_and_why(hold: Any, policies: Policies) -> None:
     await policies.set(
         TENANT, Scope.parse("task:t1"), PolicyPatch.parse({"limit_tokens": 10, "mode": "hard"}), by=TESTER
@@ -192,6 +234,12 @@ async def test_a_released_key_cannot_hold_any_more(hold: Any, ledger: Ledger) ->
     assert released.state == "released"
     with pytest.raises(HoldClosed):
         await hold(HoldInput(TENANT, "k1", PATH, 100))
+
+
+@pytest.mark.parametrize(("tenant", "key"), [("", "k1"), (TENANT, ""), (TENANT, "k" * 257), ("a/b", "k1")])
+async def test_a_release_that_names_no_key_is_refused(ledger: Ledger, tenant: str, key: str) -> None:
+    with pytest.raises(InvalidRequest, match="is not valid: use 1 to"):
+        await Release(ledger).release(ReleaseInput(tenant, key))
 
 
 @pytest.mark.parametrize("scope", ["tenant:acme", "tag:team=search"])

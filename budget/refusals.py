@@ -10,7 +10,10 @@ from typing import Any, Self
 
 from purser.budget.gate import UNKNOWN_PRICE, Amount, GateAnswer
 from purser.budget.money import dollars, typed_dollars
-from purser.budget.scopes import Scope
+from purser.budget.scopes import Kind, Scope
+
+_REQUESTED = (Kind.SESSION, Kind.TASK, Kind.AGENT)
+"""Kinds of scopes that a task file may limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +103,13 @@ class Refusal:
                 return f"An approver has to grant {self.scope} more: ask again once the request is decided."
             case value if value == UNKNOWN_PRICE:
                 return "Name the price of the model in PURSER_PRICE_FILE, or set PURSER_UNKNOWN_PRICE=ceiling."
-        wait = f", or wait until {_at(self.period_end)}" if self.period_end else ""
-        return f"Ask for less, raise the limit with `purser budget set {self.scope} {self._raised()}`{wait}."
+        ways = ["Ask for less", f"raise the limit with `purser budget set {self.scope} {self._raised()}`"]
+        if self.scope.kind in _REQUESTED:
+            # A policy never loosens what the task itself requested.
+            ways.append("submit another task if the limit is that of its task file")
+        if self.period_end:
+            ways.append(f"wait until {_at(self.period_end)}")
+        return f"{', '.join(ways[:-1])}, or {ways[-1]}."
 
     def _taken(self, unit: str) -> tuple[int, int, int, int]:
         granted, spent, held, asked = (getattr(one, unit) for one in (self.granted, self.spent, self.held, self.asked))

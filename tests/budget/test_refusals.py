@@ -1,6 +1,7 @@
 """Refusals: the sentence of figures and the remedy, from the answer of the gate."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -53,6 +54,24 @@ def test_the_limit_that_the_remedy_names_lets_the_same_ask_pass() -> None:
     assert not gate_answer([one_less], Amount(500), patient=False).verdict.admits
     assert "wait until 2026-11-24 00:00 UTC" in refusal().remedy
     assert "wait" not in refusal(end=None).remedy
+
+
+@pytest.mark.parametrize(
+    ("scope", "end", "ways"),
+    [
+        ("user:ana", None, ", or raise the limit with `purser budget set user:ana --limit-tokens 1430`."),
+        ("user:ana", END, "`, or wait until 2026-11-24 00:00 UTC."),
+        ("task:t1", None, "--limit-tokens 1430`, or submit another task if the limit is that of its task file."),
+        ("agent:t1/a", END, "`, submit another task if the limit is that of its task file, or wait until 2026-11-24"),
+    ],
+)
+def test_the_remedy_lists_what_helps_also_against_a_limit_that_the_task_itself_requested(
+    scope: str, end: datetime | None, ways: str
+) -> None:
+    remedy = refusal(replace(SPENT, scope=Scope.parse(scope)), end=end).remedy
+    assert remedy.startswith("Ask for less, ")
+    assert ways in remedy
+    assert remedy.count(", or ") == 1
 
 
 @pytest.mark.parametrize(

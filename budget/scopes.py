@@ -34,6 +34,14 @@ def check_id(value: str, what: str) -> str:
     return value
 
 
+def check_period(period: str, of: str) -> None:
+    """Raises `InvalidScope`, naming `of`, unless a further limit can have this period."""
+    try:
+        read_window(period)
+    except InvalidPolicy as error:
+        raise InvalidScope(f"the period of {of} is not one: {error}") from None
+
+
 def _removed(value: str, what: str) -> InvalidScope:
     return InvalidScope(f"{what} {value!r} is not valid: clients and proxies remove it from URLs; use another")
 
@@ -55,7 +63,7 @@ class Scope:
 
     def __post_init__(self) -> None:
         if "@" in self.id:
-            self._check_period()
+            check_period(self.id.partition("@")[2], f"scope {str(self)[:140]!r}")
         if self.kind is Kind.MODEL:
             if not _MODEL.fullmatch(self._own_id):
                 raise InvalidScope(f"{self._named} is not valid: use 1 to 256 of A-Z a-z 0-9 . _ ~ : / -")
@@ -81,12 +89,6 @@ class Scope:
     @property
     def _own_id(self) -> str:
         return self.id.partition("@")[0]
-
-    def _check_period(self) -> None:
-        try:
-            read_window(self.id.partition("@")[2])
-        except InvalidPolicy as error:
-            raise InvalidScope(f"the period of scope {str(self)[:140]!r} is not one: {error}") from None
 
     @property
     def _parts(self) -> list[str]:
@@ -160,7 +162,11 @@ class Path:
     @classmethod
     def parse(cls, texts: Iterable[str]) -> Self:
         """Parses `kind:id` strings; raises `InvalidScope`."""
-        return cls(tuple(Scope.parse(text) for text in texts))
+        # A text is itself a sequence of texts: its letters.
+        given = () if isinstance(texts, str) else tuple(texts)
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in given):
+            raise InvalidScope(f"the path {str(texts)[:140]!r} is no list of texts: write for example ['session:s1']")
+        return cls(tuple(map(Scope.parse, given)))
 
     def texts(self) -> list[str]:
         """The scopes as `kind:id` strings, without tags."""

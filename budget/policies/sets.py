@@ -10,8 +10,7 @@ from typing import Any
 from purser.budget.errors import InvalidPolicy, InvalidRequest
 from purser.budget.money import parse_dollars
 from purser.budget.policies.policy import PolicyPatch
-from purser.budget.policies.templates import Pattern, is_pattern
-from purser.budget.scopes import Scope
+from purser.budget.policies.templates import read_name
 from purser.wire.enums import PolicyAction as PolicyAction
 from purser.wire.limits import MAX_POLICIES
 
@@ -45,12 +44,7 @@ def read_policies(document: Mapping[str, Any]) -> dict[str, PolicyPatch | None]:
     """
     if len(document) > MAX_POLICIES:
         raise InvalidPolicy(f"the document has {len(document)} policies: at most {MAX_POLICIES} are allowed")
-    return {check_name(name): _fields(name, fields) for name, fields in document.items()}
-
-
-def check_name(name: str) -> str:
-    """Returns the name of a policy if it is a scope or a pattern; otherwise raises `InvalidScope`."""
-    return str(Pattern.parse(name) if is_pattern(name) else Scope.parse(name))
+    return {str(read_name(name)): _fields(name, fields) for name, fields in document.items()}
 
 
 def differences(

@@ -10,9 +10,8 @@ than `*`. The SQL function `template_matches` matches; it is the only place that
 import re
 from dataclasses import dataclass
 
-from purser.budget.errors import InvalidPolicy, InvalidScope
-from purser.budget.scopes import Kind
-from purser.budget.windows import read_window
+from purser.budget.errors import InvalidScope
+from purser.budget.scopes import Kind, Scope, check_period
 
 _PART = r"[A-Za-z0-9._~*-]{1,128}"
 _PATTERNS = {
@@ -39,7 +38,7 @@ class Pattern:
             )
         name, further, period = name.partition("@")
         if further:
-            _check_period(text, period)
+            check_period(period, f"pattern {text[:140]!r}")
         if not _PATTERNS.get(Kind(kind), _PATTERN).fullmatch(name):
             raise InvalidScope(
                 f"pattern {text[:140]!r} is not valid: use A-Z a-z 0-9 . _ ~ - and *, one '/' for agents only,"
@@ -63,13 +62,11 @@ class Pattern:
         return self.text.partition("@")[2] or None
 
 
-def _check_period(text: str, period: str) -> None:
-    try:
-        read_window(period)
-    except InvalidPolicy as error:
-        raise InvalidScope(f"the period of pattern {text[:140]!r} is not one: {error}") from None
-
-
 def is_pattern(name: str) -> bool:
     """Whether a name is that of a template, not of one scope."""
     return "*" in name
+
+
+def read_name(name: str) -> Scope | Pattern:
+    """Reads the name of one scope or of a template; raises `InvalidScope`."""
+    return Pattern.parse(name) if is_pattern(name) else Scope.parse(name)

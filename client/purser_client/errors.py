@@ -53,7 +53,7 @@ class Problem(PurserError):
     """The gateway answered with a problem."""
 
     def __init__(self, problem: ProblemView) -> None:
-        super().__init__(f"{problem.detail} {problem.remedy or ''}".strip())
+        super().__init__(f"{problem.detail.rstrip('.')}. {problem.remedy}" if problem.remedy else problem.detail)
         self.problem = problem
         """All fields of the problem."""
 

@@ -15,8 +15,11 @@ def budget_path(*scopes: str) -> Iterator[None]:
 
     Args:
         scopes: Outermost first, for example `"user:ana", "session:s1"`.
+
+    Raises:
+        ValueError: a scope is no text.
     """
-    token = _path.set(scopes)
+    token = _path.set(tuple(listed(scopes)))
     try:
         yield
     finally:
@@ -26,6 +29,13 @@ def budget_path(*scopes: str) -> Iterator[None]:
 def current_path() -> tuple[str, ...]:
     """The path of the block; empty outside of one."""
     return _path.get()
+
+
+def listed(path: Sequence[str]) -> list[str]:
+    """The scopes of a path; raises `ValueError` for one text, which would be read letter by letter, and for others."""
+    if isinstance(path, str) or not all(isinstance(scope, str) for scope in path):
+        raise ValueError(f"the path {path!r:.140} is no list of texts: write for example ['user:ana', 'session:s1']")
+    return list(path)
 
 
 def path_or(default: Sequence[str]) -> Sequence[str]:

@@ -1,6 +1,7 @@
 """Scopes and paths."""
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -120,6 +121,12 @@ def test_a_path_knows_its_task() -> None:
 def test_a_malformed_path_is_named_with_the_remedy(texts: list[str], said: str) -> None:
     with pytest.raises(InvalidScope, match=re.escape(said)):
         Path.parse(texts)
+
+
+@pytest.mark.parametrize("path", ["session:s1", ["session:s1", 5], ""])
+def test_a_path_is_a_list_of_texts_and_a_single_text_is_not_read_letter_by_letter(path: Any) -> None:
+    with pytest.raises(InvalidScope, match=r"is no list of texts: write for example \['session:s1'\]"):
+        Path.parse(path)
 
 
 def test_a_path_cannot_be_made_that_does_not_parse() -> None:

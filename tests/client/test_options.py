@@ -1,11 +1,14 @@
 """What adapters pass to each call: whose budget it is, and keys that stay when their work is tried again."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from purser_client import PurserError, budget_path
+from purser_client.calls.course import Terms
 from purser_client.calls.options import CallOptions, asked, trying, under_hold
+from purser_client.operations import holds
 
 
 def test_the_path_of_the_block_goes_before_that_of_the_adapter() -> None:
@@ -17,6 +20,16 @@ def test_the_path_of_the_block_goes_before_that_of_the_adapter() -> None:
 def test_a_call_without_a_path_says_how_to_name_one() -> None:
     with pytest.raises(PurserError, match=r"pass path=.*budget_path"):
         asked({}, None)
+
+
+@pytest.mark.parametrize("path", ["session:s1", ["session:s1", 5]])
+def test_a_path_is_a_list_of_texts_and_a_single_text_is_not_read_letter_by_letter(path: Any) -> None:
+    with pytest.raises(ValueError, match=r"the path .* is no list of texts: write for example \['user:ana'"):
+        Terms(path=path)
+    with pytest.raises(ValueError, match="is no list of texts"):
+        holds.ask(path, 1)
+    with pytest.raises(ValueError, match="is no list of texts"), budget_path(path[0], 5):  # type: ignore[arg-type]
+        pass
 
 
 async def test_tasks_of_a_block_have_its_path() -> None:

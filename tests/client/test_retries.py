@@ -106,6 +106,13 @@ def test_patience(error: PurserError | str, repeated: int, pauses: bool) -> None
     assert pause is None or pause >= (1.5 if isinstance(error, Problem) else 0.1)
 
 
+@pytest.mark.parametrize("detail", ["path is empty", "path is empty."])
+def test_detail_and_remedy_are_two_sentences(detail: str) -> None:
+    fields = {"type": "x", "title": "x", "status": 422, "detail": detail}
+    assert str(Problem(ProblemView.model_validate(fields | {"remedy": "Name it."}))) == "path is empty. Name it."
+    assert str(Problem(ProblemView.model_validate(fields))) == detail
+
+
 async def test_a_call_without_a_number_goes_on_where_its_hold_is(world: World) -> None:
     purser = await world.client()
     terms: Any = {"model": MODEL, "input_tokens": 5, "max_output_tokens": 20, "key": "k2", "attempt": None}

@@ -20,6 +20,7 @@ from purser_client.errors import (
 )
 from purser_client.operations import holds
 from purser_client.operations.operation import Operation, new_key
+from purser_client.paths import listed
 from purser_client.types import HoldState, HoldView, SettlementView, StepView, StoredHoldView
 from purser_client.usage import Streamed, usage_of
 
@@ -62,6 +63,7 @@ class Terms:
     approval_s: float = 0.0
 
     def __post_init__(self) -> None:
+        listed(self.path)
         if min(self.max_output_tokens, self.lease_s, self.attempt or 1, self.tries) < 1:
             raise ValueError("max_output_tokens, lease_s, attempt and tries must be at least 1")
 

@@ -14,6 +14,7 @@ from purser_client.operations.operation import (
     once,
     part,
 )
+from purser_client.paths import listed
 from purser_client.types import (
     AttemptBody,
     ExtendBody,
@@ -57,7 +58,7 @@ def ask(
     """
     more = given(model=model, nano_usd=nano_usd, min_tokens=min_tokens, lease_ms=lease_ms, start=start)
     more |= given(tags=None if tags is None else dict(tags))
-    body = HoldRequestBody(key=key or new_key(), path=list(path), tokens=tokens, **more)
+    body = HoldRequestBody(key=key or new_key(), path=listed(path), tokens=tokens, **more)
     return Operation("holds_ask", "POST", "/v1/holds", HoldView, body)
 
 

@@ -1,6 +1,7 @@
 """Several asks in one request."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
@@ -22,13 +23,21 @@ async def answer_each(
 ) -> HoldBatchView:
     """Answers all asks at the same time, so that the ledger takes them together; an error of one stays its own.
 
+    Asks of the same key take turns, so that the first one binds it.
+
     Raises:
         InvalidRequest: the key may not send so many requests in a second.
         TooManyRequests: it has sent too many.
         LedgerUnavailable: no ask was answered, because the ledger cannot be reached.
     """
     await _count(len(asks), caller, use)
-    results = await asyncio.gather(*map(answer, asks), return_exceptions=True)
+    turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def in_turn(ask: HoldRequestBody) -> HoldView:
+        async with turns[ask.key]:
+            return await answer(ask)
+
+    results = await asyncio.gather(*map(in_turn, asks), return_exceptions=True)
     away = [result for result in results if isinstance(result, LedgerUnavailable)]
     if len(away) == len(results):
         raise away[0]

@@ -1,5 +1,6 @@
 """What `answer_each` counts, and whose an error is."""
 
+import asyncio
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +28,9 @@ HELD = HoldView(
     pressure="low",
     scopes=[],
 )
+
+
+ASKS = (("a", 1), ("a", 2), ("b", 1), ("a", 1))
 
 
 class Batches:
@@ -84,3 +88,21 @@ async def test_a_fault_says_nothing_of_what_was_sent() -> None:
     first, second = (await Batches(a=RuntimeError("secret")).answer("a", "b")).holds
     assert (first.status, second.status) == (500, 200)
     assert "secret" not in str(first.problem)
+
+
+async def test_asks_of_one_key_take_turns_in_their_order_and_others_do_not_wait() -> None:
+    begun: list[str] = []
+    all_keys = asyncio.Event()
+
+    async def answer(ask: HoldRequestBody) -> HoldView:
+        begun.append(f"{ask.key}{ask.tokens}")
+        if len(begun) == 2:
+            all_keys.set()
+        await all_keys.wait()
+        return HELD
+
+    asks = [HoldRequestBody(key=key, path=["session:s1"], tokens=tokens) for key, tokens in ASKS]
+    use: Any = SimpleNamespace(limits=Limits(0, 0), metrics=Metrics())
+    assert len((await answer_each(asks, answer, CALLER, use)).holds) == 4
+    assert begun[:2] == ["a1", "b1"]
+    assert [one for one in begun if one[0] == "a"] == ["a1", "a2", "a1"]

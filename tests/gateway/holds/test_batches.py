@@ -37,6 +37,14 @@ async def test_all_are_held_and_answered_in_the_order_of_the_request(admin: http
     assert await held(admin, "session:s0") == sum(number + 1 for number in range(20) if number % 3 == 0)
 
 
+async def test_the_first_of_several_asks_with_one_key_binds_it(admin: httpx.AsyncClient) -> None:
+    for number in range(5):
+        key = f"k{number}"
+        answers = await send(admin, one(key), one(key, tokens=7), one(key))
+        assert [answer["status"] for answer in answers] == [200, 409, 200]
+        assert answers[0]["hold"]["hold_id"] == answers[2]["hold"]["hold_id"]
+
+
 async def test_each_is_answered_as_alone(admin: httpx.AsyncClient) -> None:
     """Verdicts and problems of every kind, in their places, beside those that are held."""
     for session in ("batch", "alone"):

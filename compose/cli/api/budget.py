@@ -137,6 +137,7 @@ def set_budget(
         "escalate_s": escalate_s,
     }
     change: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    _check(change)
     given_rules = {name: value for name, value in rules.items() if value is not None}
     cleared = {str(field): None for field in clear or ()}
     if both := cleared.keys() & (change.keys() | ({"approval"} if given_rules else set())):
@@ -151,6 +152,17 @@ def set_budget(
         if given_rules:
             change["approval"] = api.get(_path(scope))["approval"] | given_rules
         _print(api.put(_path(scope), change), as_json)
+
+
+def _check(change: dict[str, Any]) -> None:
+    """Refuses values that no policy has, as the gateway would."""
+    from purser.budget.errors import InvalidPolicy
+    from purser.budget.policies.policy import PolicyPatch
+
+    try:
+        PolicyPatch.parse(change)
+    except InvalidPolicy as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _path(scope: str) -> str:

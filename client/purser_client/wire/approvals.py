@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .base import AmountView, Body, PageOf, View
+from .base import DESCRIBED, AmountView, Body, PageOf, View
 from .budgets import ApprovalRulesView, ForecastView
 from .enums import ApprovalState, Choice, Identity
 from .fields import Name, Positive, Time
@@ -15,7 +15,7 @@ from .limits import MAX_DECISION_ID, MAX_NOTE, MAX_TICKET_URL
 class Reasons(BaseModel):
     """The reasons given for a decision."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    model_config = ConfigDict(use_attribute_docstrings=DESCRIBED)
 
     note: Annotated[str, Field(max_length=MAX_NOTE)] | None = None
     ticket_url: Annotated[str, Field(max_length=MAX_TICKET_URL)] | None = None

@@ -4,7 +4,6 @@ import tempfile
 from pathlib import Path
 
 import asyncpg
-import pytest
 from temporalio.client import Client
 
 from tests.support.servers.forked import Forks, start_forks
@@ -26,9 +25,8 @@ async def test_the_temporal_server_answers(temporal_client: Client) -> None:
     assert await temporal_client.service_client.check_health()
 
 
-@pytest.mark.proof
 def test_forks_that_the_last_worker_stopped_start_again_for_a_later_one(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as place:  # the path of a socket has to be short
         for _ in range(2):
-            with shared(Path(place), "forks", lambda: start_forks(Path(place))) as address:
+            with shared(Path(place), "forks", lambda: start_forks(Path(place), warm=False)) as address:
                 assert Forks(address).purser(tmp_path).run("--version").returncode == 0

@@ -21,7 +21,7 @@ from purser.activities.models.litellm_library import litellm_library
 from purser.compose.cli import main
 from purser.compose.cli.leaving import leave
 from purser.context.tokens import warm_up
-from tests.support.servers.forked import LONGEST
+from tests.support.servers.forked import COLD, LONGEST
 
 IMPORTED = (
     "purser.compose.cli.operations.demo",
@@ -36,12 +36,13 @@ IMPORTED = (
 STREAMS = 3
 
 
-def serve(place: Path) -> NoReturn:
-    """Listen at `place`, and say so on the standard output."""
-    for name in IMPORTED:
-        import_module(name)
-    litellm_library()
-    warm_up(litellm=True).join()
+def serve(place: Path, *, warm: bool) -> NoReturn:
+    """Listen at `place`, and say so on the standard output. `warm` takes the imports before the first command."""
+    if warm:
+        for name in IMPORTED:
+            import_module(name)
+        litellm_library()
+        warm_up(litellm=True).join()
     gc.collect()
     gc.freeze()  # or a collection would copy all of it in each process
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -95,4 +96,4 @@ def _become(wanted: dict[str, Any], streams: list[int]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]))
+    serve(Path(sys.argv[1]), warm=sys.argv[2:] != [COLD])

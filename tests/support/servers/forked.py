@@ -20,17 +20,18 @@ from tests.support.shared import Stop
 
 LONGEST = 2**17
 """Bytes of a request."""
+COLD = "cold"
+"""The argument of a process that imports nothing ahead."""
 ROOT = Path(__file__).parents[3]
 
 
 class ForkedProcess:
     """What `subprocess.Popen` offers for a child of its own."""
 
-    def __init__(self, server: str, request: bytes, stdout: int, stderr: int) -> None:
+    def __init__(self, server: str, request: bytes, stdin: int, stdout: int, stderr: int) -> None:
         self._keeper = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._keeper.connect(server)
-        with Path(os.devnull).open("rb") as nothing:
-            socket.send_fds(self._keeper, [request], [nothing.fileno(), stdout, stderr])
+        socket.send_fds(self._keeper, [request], [stdin, stdout, stderr])
         self.pid = int(self._keeper.recv(LONGEST))
         self.stdout: IO[str] | None = None
         self.returncode: int | None = None
@@ -81,8 +82,8 @@ class Forked(Purser):
     server: str
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        with TemporaryFile() as out, TemporaryFile() as err:
-            process = self._fork(arguments, out.fileno(), err.fileno())
+        with TemporaryFile() as nothing, TemporaryFile() as out, TemporaryFile() as err:
+            process = self._fork(arguments, nothing.fileno(), out.fileno(), err.fileno())
             code = process.wait(120)
             for file in (out, err):
                 file.seek(0)
@@ -91,21 +92,25 @@ class Forked(Purser):
     def spawn(self, *arguments: str, stderr: IO[bytes]) -> ForkedProcess:
         ours, theirs = os.pipe()
         try:
-            process = self._fork(arguments, theirs, stderr.fileno())
+            with TemporaryFile() as nothing:
+                process = self._fork(arguments, nothing.fileno(), theirs, stderr.fileno())
         finally:
             os.close(theirs)
         process.stdout = os.fdopen(ours, encoding="utf-8")
         return process
 
-    def _fork(self, arguments: tuple[str, ...], stdout: int, stderr: int) -> ForkedProcess:
+    def attach(self, *arguments: str, terminal: int) -> ForkedProcess:
+        return self._fork(arguments, terminal, terminal, terminal)
+
+    def _fork(self, arguments: tuple[str, ...], stdin: int, stdout: int, stderr: int) -> ForkedProcess:
         request = {"arguments": arguments, "env": dict(self.env), "cwd": str(self.home)}
-        return ForkedProcess(self.server, json.dumps(request).encode(), stdout, stderr)
+        return ForkedProcess(self.server, json.dumps(request).encode(), stdin, stdout, stderr)
 
 
-def start_forks(folder: Path) -> tuple[str, Stop]:
+def start_forks(folder: Path, *, warm: bool = True) -> tuple[str, Stop]:
     """Start the process that forks; returns its address and how to stop it."""
     address = str(folder / "forks.socket")
-    command = [sys.executable, "-m", "tests.support.servers.fork_server", address]
+    command = [sys.executable, "-m", "tests.support.servers.fork_server", address, *([] if warm else [COLD])]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
     assert process.stdout is not None
     with process.stdout as said:

@@ -69,6 +69,19 @@ class Purser:
             start_new_session=True,
         )
 
+    def attach(self, *arguments: str, terminal: int) -> "Process":
+        """A process whose three streams are those of a terminal."""
+        return subprocess.Popen(
+            [*command(), *arguments],
+            env=self.env,
+            cwd=self.home,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            text=True,
+            start_new_session=True,
+        )
+
     def having(self, **settings: str) -> Self:
         """The same with further settings, or others."""
         more = {f"PURSER_{name.upper()}": value for name, value in settings.items()}

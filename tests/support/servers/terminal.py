@@ -5,13 +5,13 @@ import pty
 import re
 import select
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Self
 
-from tests.support.servers.purser import Purser, command
+from tests.support.servers.purser import Purser
 
 TIMEOUT_S = 180
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -23,15 +23,8 @@ class Terminal:
     def __init__(self, purser: Purser, *arguments: str) -> None:
         self._written = b""
         self._ours, theirs = pty.openpty()
-        self._process = subprocess.Popen(
-            [*command(), *arguments],
-            env={**purser.env, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"},
-            cwd=purser.home,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-        )
+        env = {**purser.env, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
+        self._process = replace(purser, env=env).attach(*arguments, terminal=theirs)
         os.close(theirs)
 
     @classmethod
@@ -80,7 +73,7 @@ class Terminal:
             self._read()
         while self._read():
             pass
-        return self._process.returncode
+        return self._process.wait()
 
     def _read(self) -> bool:
         """Reads new output; returns whether there was any."""

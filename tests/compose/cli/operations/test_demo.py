@@ -1,16 +1,17 @@
 """`purser demo` with a model of a real provider."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.support.servers.purser import Purser
+from tests.support.servers.forked import Forks
 
 
 @pytest.mark.stack
-def test_without_a_key_it_says_which_variable_to_set(tmp_path: Path) -> None:
-    purser = Purser.at(tmp_path)
-    keyless = Purser(purser.home, {name: value for name, value in purser.env.items() if name != "OPENAI_API_KEY"})
+def test_without_a_key_it_says_which_variable_to_set(tmp_path: Path, forks: Forks) -> None:
+    purser = forks.purser(tmp_path)
+    keyless = replace(purser, env={name: value for name, value in purser.env.items() if name != "OPENAI_API_KEY"})
     done = keyless.run("demo", "--model", "openai/gpt-4o-mini")
     assert done.returncode == 1
     shown = " ".join(done.stderr.split())

@@ -62,7 +62,9 @@ class EmbeddedPostgres:
     def stop(self) -> None:
         """Stop the server, even with connected clients, and wait until it has ended."""
         if self._server is not None:
-            self._server.stop()
+            # The package takes a process for running that has ended and waits for its parent, and would signal it.
+            if self._process is None or self.is_running():
+                self._server.stop()
             # At exit the package would visit the directory again, and create it if it has been deleted.
             atexit.unregister(self._server._cleanup)
         # The package waits for the end of the pid file, which the process outlives for a moment.

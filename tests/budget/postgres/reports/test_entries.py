@@ -19,10 +19,14 @@ S1 = Scope.parse("session:s1")
 async def rows_read(
     pool: Pool, *, scope: str | None = None, task: str | None = None, cursor: int | None = None, limit: int
 ) -> float:
-    """Rows that all steps of the plan of a page read, with as little memory for this ledger as for a large one."""
+    """Rows that all steps of the plan of a page read.
+
+    Postgres may read a ledger as small as this one whole. It has as little memory here as for a large one, and indexes.
+    """
     async with pool.acquire() as own, own.transaction(readonly=True):
         await own.execute(_SQL["plans"])
         await own.execute("set local work_mem = '64kB'; set local hash_mem_multiplier = 1")
+        await own.execute("set local enable_seqscan = off")
         arguments = (TENANT, scope, None, None, task, None, None, cursor, limit)
         plan = "\n".join(
             row[0] for row in await own.fetch(f"explain (analyze, format text) {_SQL['list']}", *arguments)

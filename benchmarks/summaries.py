@@ -113,13 +113,15 @@ async def _measured(sets: Mapping[str, Sequence[Row]], model: str | None) -> dic
 def _configured(ledger: Ledger, model: str) -> Summarizer:
     """The model as the settings of the process reach it."""
     settings = load_settings()
+    prices = price_book(settings)
     return Summarizer(
         model,
         model_provider(settings),
         ledger,
-        price_book(settings),
+        prices,
         api_base=settings.summarizer_api_base,
         timeout_s=settings.summarizer_timeout_s,
+        window=ContextSettings().window_of(model, prices),
     )
 
 

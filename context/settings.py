@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from purser.budget.pricing.price_book import PriceBook
 from purser.context.compression.lengths import LEAST_CHARACTERS, LENGTH_RATIO, MOST_CHARACTERS
 from purser.context.compression.requests import DROP, KEEP, KeepRules
 from purser.context.conversation.conversations import Conversation
@@ -20,6 +21,7 @@ from purser.context.strategies import (
 from purser.context.strategies.choice import Preference
 from purser.context.strategies.settings import ROUNDS_BY_SIZE, share
 from purser.context.strategies.strategy import Strategy
+from purser.context.tokens.windows import DEFAULT_WINDOW, window_of
 
 CUT_STEP = 0.25
 """Step in which agents' windows are cut; `purser bench windows` measures what providers can then cache."""
@@ -29,7 +31,7 @@ CUT_STEP = 0.25
 class ContextSettings:
     """Settings of one agent's context; the names match those of a task file where it has them."""
 
-    context_window_tokens: int = 128_000
+    context_window_tokens: int = DEFAULT_WINDOW
     """Context window in tokens of a model that is in no table."""
     output_token_reserve: int = 4_096
     """Tokens of a window reserved for the reply."""
@@ -114,6 +116,10 @@ class ContextSettings:
         if "target_ratio" not in given and self.target_ratio >= trigger:
             given["target_ratio"] = trigger / 2
         return replace(self, **given)
+
+    def window_of(self, model: str, prices: PriceBook) -> int:
+        """The context window of `model` in tokens, from the price table if that lists it."""
+        return window_of(model, prices.context_window(model), default=self.context_window_tokens)
 
     def context_budget(self, window: int | None = None, system_tokens: int = 0) -> int:
         """Tokens that history may fill: 73,142 of a 128,000 window with the defaults.

@@ -20,7 +20,8 @@ from purser.budget.pricing.call_prices import Unpriced, ignore_unpriced
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage
-from purser.context.tokens import count_async, window_of
+from purser.context.tokens import count_async
+from purser.context.tokens.windows import DEFAULT_WINDOW
 
 Messages = Sequence[Mapping[str, Any]]
 TEMPERATURE = 0.2
@@ -72,7 +73,7 @@ class Summarizer:
         *,
         api_base: str | None = None,
         timeout_s: float = 60,
-        usual_window: int = 128_000,
+        window: int = DEFAULT_WINDOW,
         on_verdict: OnVerdict = ignore_verdict,
         on_unpriced: Callable[[Unpriced], None] = ignore_unpriced,
     ) -> None:
@@ -82,7 +83,7 @@ class Summarizer:
         ledger, prices: as in `SideCalls`.
         api_base: address of the model; `None`: its provider's own.
         timeout_s: seconds for a reply, less than the lease of a hold.
-        usual_window: window of the model in tokens if no price table lists it.
+        window: window of the model in tokens.
         on_verdict: called with every verdict on a hold.
         on_unpriced: called for each charge without a price.
         """
@@ -91,7 +92,7 @@ class Summarizer:
         self._calls = SideCalls(model, ledger, prices, on_verdict, on_unpriced)
         self._api_base = api_base
         self._timeout_s = timeout_s
-        self.window = window_of(model, prices.context_window(model), default=usual_window)
+        self.window = window
         """Window of the model in tokens, including its reply."""
 
     async def write(

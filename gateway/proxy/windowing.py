@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from purser.budget.errors import InvalidRequest
-from purser.budget.pricing.price_book import PriceBook
 from purser.context.conversation.messages import Message
 from purser.context.strategies import StrategyName
-from purser.context.tokens import PER_CONVERSATION, count_request, window_of
+from purser.context.tokens import PER_CONVERSATION, count_request
 from purser.context.windows import Window, build_window
 from purser.context.windows.runs import joined
 
@@ -42,9 +41,7 @@ def windowed(
     terms: WindowTerms,
     *,
     model: str,
-    cap: int,
-    prices: PriceBook,
-    usual_window: int,
+    room: int,
 ) -> Windowed:
     """Builds the window of one request. Summaries are extracts: no further model is called.
 
@@ -52,17 +49,14 @@ def windowed(
         messages, tools: of the request, in the format of OpenAI.
         terms: strategy and size.
         model: the model that is called.
-        cap: most output tokens, for which the model's window has to leave room.
-        prices: the windows of models.
-        usual_window: the window of an unknown model, in tokens.
+        room: tokens that the model takes besides its reply.
 
     Raises:
         InvalidMessage: a message is malformed.
         InvalidRequest: tools and reply leave no room for messages.
         WindowTooSmall: the messages that always stay do not fit.
     """
-    whole = window_of(model, prices.context_window(model), default=usual_window) - cap
-    most = whole if terms.tokens is None else min(terms.tokens, whole)
+    most = room if terms.tokens is None else min(terms.tokens, room)
     budget = most - (count_request((), tools, model).tokens - PER_CONVERSATION)
     if budget <= 0:
         left = f"the reply leaves {most}, and the tools take {most - budget}"

@@ -13,7 +13,7 @@ from purser.activities.runtime.stores import SessionStores
 from purser.budget.labels import tag_texts
 from purser.budget.pricing.price_book import PriceBook
 from purser.context.resolution import ResolvedContext
-from purser.context.tokens import PER_CONVERSATION, window_of
+from purser.context.tokens import PER_CONVERSATION
 from purser.context.windows.engine import is_crowded
 from purser.workflows.contract import CompressResult, CompressSessionInput, Trigger, WorkflowName
 
@@ -119,11 +119,10 @@ class SessionCompressions:
         settings = (await self._stores.settings.personal(tenant, session_id)).resolved(self._context).settings
         if not settings.compresses:
             return False
-        window = window_of(model, self._prices.context_window(model), default=settings.context_window_tokens)
         found = await self._stores.summaries.uncovered(tenant, session_id, model=model)
         # It would be refused again: it would cover the messages that freed too little.
         if found.fruitless_seq and found.fruitless_seq >= found.last_seq - settings.recents_count:
             return False
-        tokens, budget = PER_CONVERSATION + found.tokens, settings.context_budget(window)
-        crowded = is_crowded(settings.parameters, tokens=tokens, budget=budget)
+        budget = settings.context_budget(settings.window_of(model, self._prices))
+        crowded = is_crowded(settings.parameters, tokens=PER_CONVERSATION + found.tokens, budget=budget)
         return crowded or found.messages > settings.history_window_size

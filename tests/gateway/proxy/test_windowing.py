@@ -6,7 +6,6 @@ import openai
 import pytest
 
 from purser.budget.errors import InvalidRequest
-from purser.budget.pricing.price_book import PriceBook
 from purser.compose.demo.provider import Provider
 from purser.compose.settings import Settings
 from purser.context.errors import WindowTooSmall
@@ -28,8 +27,7 @@ def cut(
     messages: Any = TALK, tokens: int | None = 2_000, strategy: str = "token_truncation", **change: Any
 ) -> Windowed:
     terms = WindowTerms(StrategyName(strategy), tokens)
-    given: dict[str, Any] = {"tools": (), "model": "gpt-4o", "cap": 100, "usual_window": 128_000}
-    given["prices"] = PriceBook.load()
+    given: dict[str, Any] = {"tools": (), "model": "gpt-4o", "room": 127_900}
     return windowed(messages, **(given | change), terms=terms)
 
 

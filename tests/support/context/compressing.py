@@ -79,7 +79,7 @@ class CompressionHarness:
             prices,
             api_base=self.provider.api_base,
             timeout_s=timeout_s,
-            usual_window=window,
+            window=window,
         )
 
         def choose(name: str) -> Summarizer | None:

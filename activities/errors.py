@@ -11,6 +11,7 @@ ActivityError
 """
 
 from enum import StrEnum
+from typing import Self
 
 
 class ActivityError(Exception):
@@ -27,6 +28,11 @@ class TaskConflict(ActivityError):
 
 class TaskNotFound(ActivityError):
     """The tenant has no such task, agent or call."""
+
+    @classmethod
+    def of(cls, task_id: str) -> Self:
+        """The error for a task."""
+        return cls(f"task {task_id[:140]!r} does not exist for this tenant")
 
 
 class InvalidArguments(ActivityError, ValueError):

@@ -24,6 +24,12 @@ async def any_model(model: str, api_base: str | None) -> bool:
     return True
 
 
+async def reachable(climb: Climb, gate: GateAnswer, reaches: Reaches, api_base: str | None) -> set[str]:
+    """The models that may be called, of those that the steps beyond `climb` name."""
+    names = {name for one in climb.higher(gate).values() for name in one.step.model}
+    return {name for name in names if await reaches(name, api_base)}
+
+
 @dataclass(frozen=True)
 class CallLadder:
     """Takes steps for calls."""
@@ -34,8 +40,7 @@ class CallLadder:
 
     async def climbed(self, climb: Climb, agent_context: AgentContext, call: Call, gate: GateAnswer) -> Climb:
         """The steps that a call of an agent takes after an answer of the gate, with the models that they choose."""
-        names = {name for one in climb.higher(gate).values() for name in one.step.model}
-        allowed = {name for name in names if await self.reaches(name, agent_context.api_base)}
+        allowed = await reachable(climb, gate, self.reaches, agent_context.api_base)
         usage = Usage(input=call.prompt_tokens, output=call.ask.tokens - call.prompt_tokens)
         return climb.after(gate, usage, agent_context.model, self.room.prices, allowed)
 

@@ -46,7 +46,7 @@ class Agents:
         async with connected(self._pool, None) as own:
             found = await own.fetchrow(_SQL["task_record"], tenant, task_id)
         if found is None:
-            raise TaskNotFound(f"task {task_id[:140]!r} does not exist for this tenant")
+            raise TaskNotFound.of(task_id)
         task = TaskFile.stored(found["body"])
         return TaskRecord(
             task,

@@ -129,7 +129,7 @@ class Tasks:
         async with connected(self._pool, None) as own:
             body = await own.fetchval(_SQL["body"], tenant, task_id)
         if body is None:
-            raise _unknown(task_id)
+            raise TaskNotFound.of(task_id)
         return TaskFile.stored(body) if body else None
 
     async def get(self, tenant: str, task_id: str) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class Tasks:
         async with connected(self._pool, None) as own:
             task = await own.fetchrow(_SQL["task"], tenant, task_id)
             if task is None:
-                raise _unknown(task_id)
+                raise TaskNotFound.of(task_id)
             agents = await own.fetch(_SQL["agents"], tenant, task_id)
         replies = await self._replies(task, agents)
         shown = {agent["agent_id"]: _agent(agent, replies) for agent in agents}
@@ -234,7 +234,3 @@ def _usage(agent: asyncpg.Record) -> Usage:
         unsplit=agent["unsplit"] + agent["presumed"],
         estimated=agent["estimated"],
     )
-
-
-def _unknown(task_id: str) -> TaskNotFound:
-    return TaskNotFound(f"task {task_id[:140]!r} does not exist for this tenant")

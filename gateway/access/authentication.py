@@ -89,19 +89,16 @@ class Authentication:
             authorization = f"Bearer {key}"  # as clients of Anthropic send it
         scheme, _, secret = (authorization or "").partition(" ")
         secret = secret.strip()
-        came = scheme.lower() == "bearer" and bool(secret)
-        if came:
-            caller = await self._keys.leased(secret) or await self._keys.find(secret)
-            if caller is not None:
-                return _Authenticated(caller, None, lambda: self._keys.find(secret))
-            await self._limits.failure(address(scope))
-        else:
+        if scheme.lower() != "bearer" or not secret:
             await self._limits.anonymous(address(scope))
-        if came:
-            raise Unauthenticated(
-                "the key that came with the request is not live: it is mistyped, revoked, or of another gateway"
-            )
-        raise Unauthenticated("no live key came with the request: send `Authorization: Bearer …`")
+            raise Unauthenticated("no live key came with the request: send `Authorization: Bearer …`")
+        caller = await self._keys.leased(secret) or await self._keys.find(secret)
+        if caller is not None:
+            return _Authenticated(caller, None, lambda: self._keys.find(secret))
+        await self._limits.failure(address(scope))
+        raise Unauthenticated(
+            "the key that came with the request is not live: it is mistyped, revoked, or of another gateway"
+        )
 
     async def _page_caller(self, scope: Scope, headers: Headers) -> _Authenticated | None:
         """The caller of a page; `None` if it is not signed in."""

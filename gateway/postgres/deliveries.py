@@ -12,7 +12,7 @@ import structlog
 from purser.budget.actors import Actor
 from purser.budget.errors import LedgerUnavailable, NotFound
 from purser.budget.postgres.changes import record
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, affected, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.events.events import Event, EventKind, Events
 from purser.budget.postgres.ledger.policies import Policies
@@ -183,8 +183,7 @@ class Deliveries:
     async def forget(self, age: timedelta, limit: int = 1_000) -> int:
         """Deletes those of the `limit` oldest finished deliveries that are older than `age`; returns how many."""
         async with connected(self._pool, None) as own:
-            done: str = await own.execute(_SQL["forget"], age, limit)
-        return int(done.split()[-1])
+            return affected(await own.execute(_SQL["forget"], age, limit))
 
     async def _chosen(self, hooks: list[Webhook], after: int, until: int) -> list[Event]:
         kinds = sorted({kind.partition(".")[0] for hook in hooks for kind in hook.kinds})

@@ -156,3 +156,8 @@ def row(record: asyncpg.Record | None) -> asyncpg.Record:
     """Returns the row of a statement that always returns one."""
     assert record is not None
     return record
+
+
+def affected(status: str) -> int:
+    """The number of rows in the status of a command, such as `DELETE 3`."""
+    return int(status.split()[-1])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, affected, connected
 from purser.budget.postgres.connections.queries import load
 
 _SQL = load("purser.budget.postgres.events", "outbox.sql")
@@ -85,5 +85,4 @@ class Outbox:
     async def forget(self, age: timedelta, limit: int = 1_000) -> int:
         """Deletes those of the `limit` oldest sent messages that are older than `age`; returns how many."""
         async with connected(self._pool, None) as own:
-            done: str = await own.execute(_SQL["forget"], age, limit, self.now)
-        return int(done.split()[-1])
+            return affected(await own.execute(_SQL["forget"], age, limit, self.now))

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from purser.budget.gate import Amount
 from purser.budget.policies.fields import Mode
-from purser.budget.postgres.connections.pools import Connection, Pool, connected, row
+from purser.budget.postgres.connections.pools import Connection, Pool, affected, connected, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.reports.forecast import DAY, Forecast, Point, forecast
@@ -102,7 +102,7 @@ class Burn:
             if not await own.fetchval(_SQL["lock"], _LOCK):
                 return 0
             last, now = row(await own.fetchrow(_SQL["last_sampling"], self._policies.now))
-            written = int((await own.execute(_SQL["sample"], now, last, SPACING, BATCH)).split()[-1])
+            written = affected(await own.execute(_SQL["sample"], now, last, SPACING, BATCH))
             if written < BATCH:
                 await own.execute(_SQL["set_last_sampling"], now)
                 await own.execute(_SQL["prune"], now - KEEP, BATCH)

@@ -1,7 +1,7 @@
 """The public names of `purser.context`, each as itself, so that type checkers export them."""
 
 from .compression.acceptance import fault as fault
-from .compression.extraction import extract as extract
+from .compression.extracts.extraction import extract as extract
 from .compression.headings import length_header as length_header
 from .compression.layers import Layer as Layer
 from .compression.layers import Level as Level

@@ -14,7 +14,7 @@ from purser.activities.compression.summarizer import NotWritten, Summarizer, Wri
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.scopes import Path
 from purser.context.compression.acceptance import fault
-from purser.context.compression.extraction import extract, extract_layers
+from purser.context.compression.extracts.extraction import extract, extract_layers
 from purser.context.compression.fidelity import fidelity
 from purser.context.compression.requests import KeepRules, SummarySource, chunks, summary_request
 from purser.context.conversation.quoting import quoted
@@ -108,7 +108,7 @@ class Writer:
     async def extract_layers(
         self, source: SummarySource, older: int, most_tokens: int, least: tuple[int, int]
     ) -> tuple[str, SummaryText]:
-        """Extracts two layers at once, as `purser.context.compression.extraction.extract_layers`."""
+        """Extracts two layers at once, as `purser.context.compression.extracts.extraction.extract_layers`."""
         old, new = await asyncio.to_thread(extract_layers, source, older, most_tokens, least, self._count)
         score = await asyncio.to_thread(_score, SummarySource("", source.passages[older:]), new)
         return old, SummaryText(new, score)

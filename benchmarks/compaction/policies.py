@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from purser.benchmarks.compaction.conversations import MODEL, LabelledConversation, count
-from purser.context.compression.extraction import extract
+from purser.context.compression.extracts.extraction import extract
 from purser.context.compression.ranges import SUMMARY_SHARE
 from purser.context.compression.requests import SummarySource
 from purser.context.compression.summaries import summary_message

@@ -17,7 +17,7 @@ from typing import Any
 from purser.benchmarks.compaction.conversations import LabelledConversation, count, messages_of, optional_rows
 from purser.benchmarks.compaction.policies import SEED, density, rarities
 from purser.benchmarks.outcome import Table
-from purser.context.compression.extraction import extract
+from purser.context.compression.extracts.extraction import extract
 from purser.context.compression.requests import SummarySource
 from purser.context.conversation.messages import Message, group
 from purser.context.tokens import PER_MESSAGE

@@ -24,7 +24,7 @@ from purser.benchmarks.recall.questions import message
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.scopes import Path
 from purser.compose.demo.provider import Match, Reply, Rule
-from purser.context.compression.extraction import extract
+from purser.context.compression.extracts.extraction import extract
 from purser.context.compression.layers import Layer, Level, compose
 from purser.context.compression.requests import KeepRules, SummarySource, summary_request
 from purser.context.conversation.messages import Message, StoredMessage

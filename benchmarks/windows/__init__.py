@@ -17,7 +17,7 @@ from purser.benchmarks.outcome import Cell, Outcome, Table
 from purser.benchmarks.windows import prefixes
 from purser.benchmarks.windows.checks import Case, faults, messages_of
 from purser.benchmarks.windows.speed import MODEL, SIZES, Timing, measure
-from purser.context.compression.extraction import extract
+from purser.context.compression.extracts.extraction import extract
 from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.messages import Message
 from purser.context.errors import WindowTooSmall

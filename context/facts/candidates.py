@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from purser.context.compression.pages import is_page, is_sentence, page_text
-from purser.context.compression.parts import is_announced
+from purser.context.compression.extracts.pages import is_page, is_sentence, page_text
+from purser.context.compression.extracts.parts import is_announced
 from purser.context.conversation.dates import dated
 from purser.context.conversation.messages import StoredMessage
 from purser.context.conversation.wording import asks, sentences

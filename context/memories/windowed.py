@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from purser.budget.pricing.price_book import PriceBook
-from purser.context.compression.extraction import extract
+from purser.context.compression.extracts.extraction import extract
 from purser.context.compression.writing import Writer
 from purser.context.conversation.messages import Message
 from purser.context.memories.base import ConversationMemory

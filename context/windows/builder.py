@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
 
-from purser.context.compression.extraction import extract
+from purser.context.compression.extracts.extraction import extract
 from purser.context.compression.headings import length_header
 from purser.context.compression.lengths import summary_length
 from purser.context.compression.requests import CountText, Redact, SummarySource, unchanged

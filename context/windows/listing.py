@@ -8,7 +8,7 @@ not fit.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from purser.context.compression.extraction import extract
+from purser.context.compression.extracts.extraction import extract
 from purser.context.conversation.conversations import Conversation, MessageRef, total
 from purser.context.conversation.messages import SYSTEM_ROLES, Message
 from purser.context.errors import InvalidSettings

@@ -10,7 +10,7 @@ import pytest
 
 from purser.benchmarks.windows import CUT_EVERYWHERE, WHOLE, beginnings, conversations, missed, sweep
 from purser.benchmarks.windows.speed import Timing, loop_holds
-from purser.context.compression.extraction import extract
+from purser.context.compression.extracts.extraction import extract
 from tests.support.runs.proof import some
 
 FAST = Timing("three_part", 1_000, 250_000, 40.0, 4.0, 9.0, 3.0, 5.0, ours=True)
@@ -52,7 +52,7 @@ async def test_the_event_loop_counts_as_held_while_the_process_computes() -> Non
 def test_cut_at_every_message_every_strategy_preset_and_size_shows_a_window_without_fault(
     name: str, shared_data: Path
 ) -> None:
-    found = sweep(some(conversations(shared_data, name), 2), beginnings, everywhere=True)
+    found = sweep(some(conversations(shared_data, name), 1), beginnings, everywhere=True)
     assert set(found) <= {"right", "refused"}
     assert found["right"] > 0
 
@@ -62,6 +62,6 @@ def test_cut_at_every_message_every_strategy_preset_and_size_shows_a_window_with
 def test_of_whole_conversations_every_strategy_preset_and_size_shows_a_window_without_fault(
     name: str, shared_data: Path
 ) -> None:
-    found = sweep(some(conversations(shared_data, name), 2), extract, everywhere=False)
+    found = sweep(some(conversations(shared_data, name), 1), extract, everywhere=False)
     assert set(found) <= {"right", "refused"}
     assert found["right"] > 0

@@ -16,7 +16,7 @@ from purser.compose.errors import ComposeError, RequestFailed
 from purser.compose.models import model_provider
 from purser.compose.settings import Settings
 from purser.context.compression.acceptance import fault
-from purser.context.compression.extraction import extract
+from purser.context.compression.extracts.extraction import extract
 from purser.context.compression.requests import CountText, SummarySource, summary_request
 from purser.context.conversation.languages import conversation_language
 from purser.context.redaction import Redactor, custom_detectors

@@ -29,7 +29,7 @@ def summarizing(name: str, data: Path | None = None) -> "Iterator[Summarize | No
         Unreachable: the gateway does not answer.
         RequestFailed: the budget refused.
     """
-    from purser.context.compression.extraction import extract
+    from purser.context.compression.extracts.extraction import extract
 
     if name in tuple(Summarizer):
         yield extract if name == Summarizer.EXTRACTIVE else None
@@ -50,7 +50,7 @@ def summarizing(name: str, data: Path | None = None) -> "Iterator[Summarize | No
 
 def origin(summary: str, summarize: "Summarize | None") -> dict[str, str | None]:
     """How a summary was written: `model`, `extractive`, or `none` if there is none; and why not by the model."""
-    from purser.context.compression.extraction import extract
+    from purser.context.compression.extracts.extraction import extract
 
     method: str = Summarizer.EXTRACTIVE if summary else Summarizer.NONE
     fault = None

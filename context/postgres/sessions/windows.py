@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from purser.budget.postgres.connections.pools import Pool
-from purser.context.compression.extraction import extract
+from purser.context.compression.extracts.extraction import extract
 from purser.context.compression.summaries import summary_message
 from purser.context.conversation.messages import Message
 from purser.context.errors import WindowTooSmall

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from purser.context import optimize
-from purser.context.compression.extraction import extract
+from purser.context.compression.extracts.extraction import extract
 from purser.context.compression.requests import SummarySource
 from purser.context.compression.summaries import Method, Summary
 from purser.context.conversation.messages import Message, StoredMessage

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from purser.context.compression.extraction import extract
+from purser.context.compression.extracts.extraction import extract
 from purser.context.compression.fidelity import BAR, Retained, fidelity
 from purser.context.compression.requests import SummarySource
 from purser.context.tokens import count_text

@@ -2,11 +2,11 @@
 
 import pytest
 
-from purser.context.compression.extraction import extract
-from purser.context.compression.pages import is_page, page_text
-from purser.context.compression.parts import parts
+from purser.context.compression.extracts.extraction import extract
+from purser.context.compression.extracts.pages import is_page, page_text
+from purser.context.compression.extracts.parts import parts
+from purser.context.compression.extracts.uptake import Uptake
 from purser.context.compression.requests import Passage, SummarySource
-from purser.context.compression.uptake import Uptake
 from tests.support.context.conversations import assistant, calling, result, user
 
 LENGTH = 200_000

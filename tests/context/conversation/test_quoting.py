@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from purser.context.compression.extraction import extract
+from purser.context.compression.extracts.extraction import extract
 from purser.context.compression.requests import Passage, SummarySource
 from purser.context.compression.summaries import summary_message
 from purser.context.conversation.messages import Message

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from purser.benchmarks.data import rows
 from purser.benchmarks.windows import WAYS, beginnings, check
 from purser.benchmarks.windows.checks import Case, messages_of
-from purser.context.compression.extraction import extract
+from purser.context.compression.extracts.extraction import extract
 from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.messages import Message
 from purser.context.errors import WindowTooSmall

@@ -2,8 +2,8 @@
 
 import pytest
 
+from purser.context.compression.extracts.uptake import Uptake
 from purser.context.compression.requests import Passage
-from purser.context.compression.uptake import Uptake
 
 
 @pytest.mark.parametrize(

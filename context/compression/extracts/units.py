@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
-from purser.context.compression.idle import is_idle
-from purser.context.compression.pages import is_page, is_sentence, opening, page_text
-from purser.context.compression.parts import is_announced, parts
-from purser.context.compression.records import is_change, outcome, records
+from purser.context.compression.extracts.idle import is_idle
+from purser.context.compression.extracts.pages import is_page, is_sentence, opening, page_text
+from purser.context.compression.extracts.parts import is_announced, parts
+from purser.context.compression.extracts.records import is_change, outcome, records
+from purser.context.compression.extracts.uptake import Uptake
 from purser.context.compression.requests import CountText, Passage, SummarySource
-from purser.context.compression.uptake import Uptake
 from purser.context.conversation.dates import absolute_dates
 from purser.context.conversation.kinds import Composition, Kind
 from purser.context.conversation.wording import CJK, asks, names, numbers, questions, sentences, times, words

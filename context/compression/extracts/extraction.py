@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from purser.context.compression.extracts.units import Unit, units
 from purser.context.compression.requests import CountText, SummarySource
-from purser.context.compression.units import Unit, units
 from purser.context.conversation.wording import (
     names,
     negations,

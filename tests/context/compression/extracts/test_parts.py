@@ -2,7 +2,7 @@
 
 import pytest
 
-from purser.context.compression.parts import is_announced, parts
+from purser.context.compression.extracts.parts import is_announced, parts
 
 ANSWER = """\
 # Your trip

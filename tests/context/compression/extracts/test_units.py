@@ -2,8 +2,8 @@
 
 import pytest
 
+from purser.context.compression.extracts.units import units
 from purser.context.compression.requests import SummarySource
-from purser.context.compression.units import units
 from purser.context.conversation.messages import Message
 from tests.support.context.conversations import assistant, user
 

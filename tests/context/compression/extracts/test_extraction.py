@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from purser.context.compression.extraction import extract, extract_layers
+from purser.context.compression.extracts.extraction import extract, extract_layers
 from purser.context.compression.requests import Passage, SummarySource
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_text

@@ -2,8 +2,8 @@
 
 import pytest
 
-from purser.context.compression.pages import is_page, is_sentence, opening, page_text
-from purser.context.compression.parts import parts
+from purser.context.compression.extracts.pages import is_page, is_sentence, opening, page_text
+from purser.context.compression.extracts.parts import parts
 
 
 def left(*lines: str) -> list[str]:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from purser.context.compression.extraction import extract
-from purser.context.compression.records import Record, is_change, records
+from purser.context.compression.extracts.extraction import extract
+from purser.context.compression.extracts.records import Record, is_change, records
 from purser.context.compression.requests import SummarySource
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_text

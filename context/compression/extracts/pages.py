@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from purser.context.compression.records import decides
+from purser.context.compression.extracts.records import decides
 from purser.context.conversation.wording import CJK, sentences, words
 
 _LEAST_LINES = 6

@@ -2,7 +2,7 @@
 
 import pytest
 
-from purser.context.compression.idle import is_idle
+from purser.context.compression.extracts.idle import is_idle
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from purser.context.compression.idle import is_idle
+from purser.context.compression.extracts.idle import is_idle
 from purser.context.conversation.wording import CJK, sentences
 
 _LONGEST_BLOCK = 300

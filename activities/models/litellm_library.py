@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from purser.context.tokens.exact import IMPORTING_LITELLM
+from purser.context.tokens.exact import IMPORTING_LITELLM, LITELLM_ENVIRONMENT
 
 _VERBOSE_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai", "httpx", "httpcore")
 """Loggers whose debug lines repeat the request."""
@@ -41,7 +41,7 @@ def litellm_library() -> Any:
 
 @cache
 def _library() -> Any:
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    os.environ.update(LITELLM_ENVIRONMENT)
     for name in _VERBOSE_LOGGERS:
         getLogger(name).setLevel(CRITICAL + 1)
     library: Any = import_module("litellm")

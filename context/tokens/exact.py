@@ -23,6 +23,11 @@ _FILES: dict[Vocabulary, str] = {
     "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
     "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
 }
+LITELLM_ENVIRONMENT = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # otherwise the import uses the network
+    "LITELLM_DISABLE_REDACT_SECRETS": "true",  # otherwise it takes milliseconds a KiB of each error, which no one logs
+}
+"""Settings that LiteLLM reads when it is imported."""
 _LITELLM_EXACT = 1000
 """Characters up to which LiteLLM counts a text whole. It splits longer ones, and each split can be one token off."""
 _REMEMBERED = 256
@@ -129,7 +134,7 @@ class _LiteLLM:
     """LiteLLM's counter. It counts unknown models by `cl100k_base`, so its vocabulary is probed first."""
 
     def __init__(self) -> None:
-        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # otherwise the import uses the network
+        os.environ.update(LITELLM_ENVIRONMENT)
         with IMPORTING_LITELLM:
             import litellm
 

@@ -181,7 +181,7 @@ print(json.dumps({"before": before, "after": after, "long": long, "attempts": at
     environment = {
         name: value
         for name, value in os.environ.items()
-        if name not in {"TIKTOKEN_CACHE_DIR", "LITELLM_LOCAL_MODEL_COST_MAP"}
+        if name not in {"TIKTOKEN_CACHE_DIR", *exact.LITELLM_ENVIRONMENT}
     }
     done = subprocess.run(
         [sys.executable, "-c", script],

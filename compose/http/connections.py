@@ -14,6 +14,14 @@ MAX_HEADERS = 100
 """Headers of one request."""
 MIN_BODY_BYTES_PER_S = 32 * 1_024
 """A body that arrives more slowly than this is cut off once its time is up."""
+MAX_PIPELINED = 16
+"""Requests of one connection that wait for the answer to an earlier one."""
+MAX_SMALL_CHUNKS = 1_024
+"""Chunks of a body that may be small."""
+MIN_CHUNK_BYTES = 32
+"""Average size that the other chunks of a body must have: each takes time of the event loop, whatever its size."""
+LINGER_S = 5
+"""Seconds that a client has to end a body after the answer: the connection would be closed while it still sends."""
 WRITE_STALL_S = 30
 """Seconds after which a client that reads nothing of a response is cut off."""
 

@@ -1,27 +1,35 @@
 """HTTP protocol with limits on size and time for each connection, on top of uvicorn's protocol."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NoReturn
 
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from purser.compose.http.connections import (
+    LINGER_S,
     MAX_HEADER_BYTES,
     MAX_HEADERS,
+    MAX_PIPELINED,
+    MAX_SMALL_CHUNKS,
     MIN_BODY_BYTES_PER_S,
+    MIN_CHUNK_BYTES,
     WRITE_STALL_S,
     Connections,
 )
 
 _TOO_MANY = "too many connections are open: close some, or try again later"
 _TOO_LARGE = f"address and headers take more than {MAX_HEADER_BYTES} bytes or {MAX_HEADERS} headers: send less"
+_TOO_SMALL = f"the chunks of the body have less than {MIN_CHUNK_BYTES} bytes on average: send larger ones"
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """One connection. A request that exceeds a limit is answered with 408, 431 or 503, and the connection is closed."""
+    """One connection. A request that exceeds a limit is answered with 400, 408, 431 or 503, and the connection is
+    closed. It is also closed after the answers to `MAX_PIPELINED` requests that came too early, if there are more.
+    """
 
     def __init__(self, connections: Connections, **given: Any) -> None:
         super().__init__(**given)
@@ -31,13 +39,18 @@ class LimitedProtocol(HttpToolsProtocol):
         self._due = 0.0
         self._then: Callable[[], None] | None = None
         self._write_timer: asyncio.TimerHandle | None = None
+        self._running: RequestResponseCycle | None = None
         self._begun = False
+        self._in_body = False
         self._progress = False
+        self._is_full = False
         self._pending = 0
         self._body_bytes = 0
+        self._chunks = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.flow = _Flow(transport, self.pipeline)
         if self._connections.admit(self._address, transport):
             self._start_timer(self._limits.header_s, self._head_overdue)
         else:
@@ -49,10 +62,13 @@ class LimitedProtocol(HttpToolsProtocol):
             self._timer.cancel()
         self._stop_write_timer()
         self._connections.release(self._address, self.transport)
+        if self._running is not None:  # uvicorn tells only the last request, which may still wait
+            self._running.disconnected = True
+            self._running.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
+        if self.transport.is_closing() or self._is_full:
             return
         if self._then is None:
             self._start_timer(self._limits.header_s, self._head_overdue)
@@ -64,6 +80,9 @@ class LimitedProtocol(HttpToolsProtocol):
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _TOO_LARGE)
 
     def on_message_begin(self) -> None:
+        if len(self.pipeline) >= MAX_PIPELINED:
+            self._is_full, self.cycle.keep_alive = True, False
+            raise ValueError  # the parser stops here
         super().on_message_begin()
         self._begun = self._progress = True
         self._start_timer(self._limits.header_s, self._head_overdue)
@@ -71,27 +90,37 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         super().on_header(name, value)
         if len(self.headers) > MAX_HEADERS:
-            self._too_large()
+            self._stop(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _TOO_LARGE)
 
     def on_headers_complete(self) -> None:
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > MAX_HEADER_BYTES:
-            self._too_large()
-        self._progress, self._body_bytes = True, 0
+            self._stop(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _TOO_LARGE)
+        self._in_body = self._progress = True
+        self._body_bytes = self._chunks = 0
         self._start_timer(self._limits.body_s, partial(self._body_overdue, self.loop.time()))
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         self._progress = True
         self._body_bytes += len(body)
+        self._chunks += 1
+        if self._chunks > MAX_SMALL_CHUNKS + self._body_bytes // MIN_CHUNK_BYTES:
+            self._stop(HTTPStatus.BAD_REQUEST, _TOO_SMALL)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._begun, self._progress = False, True
+        self._begun = self._in_body = False
+        self._progress = True
         self._stop_timer()
         super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._in_body and self.cycle.response_complete:
+            self._start_timer(LINGER_S, self.transport.close)
+
     def send_400_response(self, msg: str) -> None:
-        if not self.transport.is_closing():
+        if not self.transport.is_closing() and not self._is_full:
             super().send_400_response(msg)
 
     def pause_writing(self) -> None:
@@ -101,6 +130,10 @@ class LimitedProtocol(HttpToolsProtocol):
     def resume_writing(self) -> None:
         self._stop_write_timer()
         super().resume_writing()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     @property
     def _address(self) -> str:
@@ -115,9 +148,9 @@ class LimitedProtocol(HttpToolsProtocol):
     def _unsent(self) -> int:
         return self.transport.get_write_buffer_size()
 
-    def _too_large(self) -> None:
-        self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _TOO_LARGE)
-        raise ValueError(_TOO_LARGE)  # the parser stops here
+    def _stop(self, status: HTTPStatus, detail: str) -> NoReturn:
+        self._refuse(status, detail)
+        raise ValueError(detail)  # the parser stops here
 
     def _head_overdue(self) -> None:
         if self._is_answering:
@@ -133,8 +166,6 @@ class LimitedProtocol(HttpToolsProtocol):
             left = max(left, self._limits.body_s)  # the application is slow, not the client
         if left > 0:
             self._start_timer(left, partial(self._body_overdue, began))
-        elif self.cycle.response_started:
-            self.transport.abort()
         else:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive in time: send it faster")
 
@@ -145,7 +176,11 @@ class LimitedProtocol(HttpToolsProtocol):
             self.transport.abort()
 
     def _refuse(self, status: HTTPStatus, detail: str) -> None:
+        """Answers the request that is being received, and closes the connection."""
         self._stop_timer()
+        if self.pipeline or (self.cycle.response_started if self._in_body else self._is_answering):
+            self.transport.abort()  # the client would take it for a part of another answer
+            return
         head = f"HTTP/1.1 {status.value} {status.phrase}\r\nconnection: close\r\ncontent-type: text/plain\r\n"
         self.transport.write(f"{head}content-length: {len(detail)}\r\n\r\n{detail}".encode("ascii"))
         self.transport.close()
@@ -180,3 +215,15 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._write_timer is not None:
             self._write_timer.cancel()
             self._write_timer = None
+
+
+class _Flow(FlowControl):
+    """Reads nothing while requests wait: each one that begins or ends would resume reading."""
+
+    def __init__(self, transport: asyncio.Transport, waiting: Sized) -> None:
+        super().__init__(transport)
+        self._waiting = waiting
+
+    def resume_reading(self) -> None:
+        if not self._waiting:
+            super().resume_reading()

@@ -3,14 +3,22 @@
 import asyncio
 import resource
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from purser.compose.http import protocol
-from purser.compose.http.connections import MAX_HEADERS, ConnectionLimits, connections_of, raise_file_limit
+from purser.compose.http.connections import (
+    MAX_HEADERS,
+    MAX_PIPELINED,
+    MAX_SMALL_CHUNKS,
+    MIN_CHUNK_BYTES,
+    ConnectionLimits,
+    connections_of,
+    raise_file_limit,
+)
 from purser.compose.http.serving import listen, serve
 from purser.compose.stack.ports import LOOPBACK, free_port
 from tests.support.threads import in_task
@@ -20,6 +28,8 @@ PATIENT = ConnectionLimits(header_s=600, body_s=600)
 """Limits under which only sizes end a connection."""
 SOON = ConnectionLimits(header_s=0.2, body_s=0.2)
 GET = b"GET / HTTP/1.1\r\nhost: x\r\n"
+LAST = GET + b"connection: close\r\n\r\n"
+CHUNKED = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
 async def reading(scope: Scope, receive: Receive, send: Send) -> None:
@@ -35,6 +45,13 @@ async def reading(scope: Scope, receive: Receive, send: Send) -> None:
     headers = [(b"content-length", b"0"), (b"x-size", b"%d" % size)]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
+
+
+async def at_once(scope: Scope, receive: Receive, send: Send) -> None:
+    """ASGI application that answers without reading the body."""
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 401, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
 
 
 @asynccontextmanager
@@ -78,8 +95,8 @@ async def answer(port: int, *sent: bytes, forever: bytes = b"") -> bytes:
         (GET + b"x-a: ", b"a" * 8_192),
         (GET, b"a: b\r\n" * 1_000),
         (b"GET /", b"a" * 8_192),
-        (b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx-a: ", b"a" * 8_192),
-        (b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1;", b"a" * 8_192),
+        (CHUNKED + b"0\r\nx-a: ", b"a" * 8_192),
+        (CHUNKED + b"1;", b"a" * 8_192),
     ],
     ids=["one header", "many headers", "address", "trailer", "chunk extension"],
 )
@@ -219,3 +236,110 @@ async def test_headers_after_a_slow_body_still_have_to_come_in_their_own_time() 
         writer.close()
     assert got.startswith(b"HTTP/1.1 200")
     assert b"HTTP/1.1 408" in got
+
+
+async def test_a_few_requests_wait_for_an_answer_and_the_connection_is_closed_after_theirs() -> None:
+    async with serving(PATIENT) as port:
+        got = await answer(port, (GET + b"\r\n") * 1_000 + LAST)
+    assert got.count(b"HTTP/1.1 ") == got.count(b"HTTP/1.1 200") == MAX_PIPELINED + 1
+    assert got.rpartition(b"HTTP/1.1")[2].count(b"connection: close") == got.count(b"connection: close") == 1
+
+
+async def test_nothing_is_read_of_a_connection_while_a_request_waits() -> None:
+    may_answer = asyncio.Event()
+
+    async def watching(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await receive()
+            leaving = asyncio.ensure_future(receive())
+            await may_answer.wait()
+            leaving.cancel()
+            await at_once(scope, receive, send)
+
+    async with serving(PATIENT, watching) as port:
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        writer.write((GET + b"\r\n") * 2)
+        await asyncio.sleep(0.1)
+        writer.write((GET + b"\r\n") * (MAX_PIPELINED - 1) + LAST)
+        await asyncio.sleep(0.1)
+        may_answer.set()
+        got = await reader.read()
+        writer.close()
+    assert got.count(b"HTTP/1.1 401") == MAX_PIPELINED + 2, "one more than are read while the first is answered"
+
+
+async def test_many_small_chunks_are_refused_and_usual_ones_are_taken() -> None:
+    lines = (b"%x\r\n" % (2 * MIN_CHUNK_BYTES) + b"x" * 2 * MIN_CHUNK_BYTES + b"\r\n") * 4 * MAX_SMALL_CHUNKS
+    async with serving(PATIENT) as port:
+        small = await answer(port, CHUNKED + b"1\r\na\r\n" * 2 * MAX_SMALL_CHUNKS + b"0\r\n\r\n" + LAST)
+        usual = await answer(port, CHUNKED + lines + b"0\r\n\r\n" + LAST)
+    assert small.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert b"less than 32 bytes on average" in small
+    assert b"x-size: %d" % (8 * MAX_SMALL_CHUNKS * MIN_CHUNK_BYTES) in usual
+
+
+async def test_small_chunks_after_the_answer_end_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "LINGER_S", 600)
+    async with serving(PATIENT, at_once) as port:
+        got = await answer(port, CHUNKED, forever=b"1\r\na\r\n" * 1_000)
+    assert got == b"reset" or got.count(b"HTTP/1.1 ") == 1
+
+
+async def test_a_body_that_does_not_end_soon_after_the_answer_ends_the_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(protocol, "LINGER_S", 0.2)
+    async with serving(PATIENT, at_once) as port, asyncio.timeout(30):
+        got = await answer(port, CHUNKED + b"1\r\na\r\n")
+    assert got.count(b"HTTP/1.1 ") == got.count(b"HTTP/1.1 401") == 1
+
+
+async def test_a_connection_is_used_again_if_the_body_ends_soon_after_the_answer() -> None:
+    async with serving(PATIENT, at_once) as port:
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        writer.write(CHUNKED)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"1\r\na\r\n0\r\n\r\n" + LAST)
+        assert (await reader.read()).count(b"HTTP/1.1 401") == 1
+        writer.close()
+
+
+async def test_no_refusal_is_written_into_another_answer() -> None:
+    async def endless(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"9999")]})
+            await send({"type": "http.response.body", "body": b"begun", "more_body": True})
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+    async with serving(PATIENT, endless) as port:
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        writer.write(GET + b"\r\n")
+        await reader.readuntil(b"begun")
+        writer.write(GET + b"a: b\r\n" * (MAX_HEADERS + 1) + b"\r\n")
+        with suppress(ConnectionResetError):
+            assert await reader.read() == b""
+        writer.close()
+
+
+async def test_a_request_learns_that_its_client_has_left_although_another_waits_behind_it() -> None:
+    gone = asyncio.Event()
+
+    async def following(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await receive()
+            leaving = asyncio.ensure_future(receive())
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            while not leaving.done():
+                await send({"type": "http.response.body", "body": b"begun", "more_body": True})
+                await asyncio.sleep(0.01)
+            assert leaving.result()["type"] == "http.disconnect"
+            gone.set()
+
+    async with serving(PATIENT, following) as port:
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        writer.write((GET + b"\r\n") * 2)
+        await reader.readuntil(b"begun")
+        writer.close()
+        async with asyncio.timeout(30):
+            await gone.wait()

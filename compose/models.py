@@ -18,10 +18,11 @@ def model_provider(settings: Settings, metrics: CallMetrics | None = None, pacer
     """The provider that all model calls go through."""
     keys = {host: key.get_secret_value() for host, key in settings.provider_keys.items()}
     bounds = Bounds(
-        settings.provider_error_bytes,
-        settings.provider_line_bytes,
-        settings.provider_bytes_per_token,
-        settings.max_retry_after_s * 1_000,
+        error_bytes=settings.provider_error_bytes,
+        line_bytes=settings.provider_line_bytes,
+        bytes_per_token=settings.provider_bytes_per_token,
+        reply_ceiling=settings.provider_reply_bytes,
+        retry_after_ms=settings.max_retry_after_s * 1_000,
     )
     return ModelProvider(
         keys,

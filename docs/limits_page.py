@@ -7,9 +7,13 @@ from purser.activities.calls.settlements import MAX_TOOL_CALLS
 from purser.activities.tasks.file import MAX_AGENTS, MAX_DEPENDENCIES, MAX_TOOLS
 from purser.budget.postgres.connections.pools import ACQUIRE_S, IDLE_S
 from purser.compose.http.connections import (
+    LINGER_S,
     MAX_HEADER_BYTES,
     MAX_HEADERS,
+    MAX_PIPELINED,
+    MAX_SMALL_CHUNKS,
     MIN_BODY_BYTES_PER_S,
+    MIN_CHUNK_BYTES,
     OTHER_FILES,
     WRITE_STALL_S,
 )
@@ -21,6 +25,7 @@ from purser.gateway.events.feed import BUFFER
 from purser.gateway.events.stream import HEARTBEAT_S, SEND_TIMEOUT_S
 from purser.gateway.health import CACHED_S
 from purser.gateway.http.bodies import MAX_BODY, MAX_DEPTH, MAX_FORM, MAX_LARGE_BODY, MAX_VALUES
+from purser.gateway.http.limits import SESSION_READ_WAIT_S
 from purser.gateway.sessions.schemas import MAX_MESSAGES, MAX_QUESTION
 from purser.gateway.webhooks.delivery import MAX_CONCURRENT, MAX_PER_TENANT
 from purser.gateway.webhooks.targets import MAX_URL
@@ -53,6 +58,11 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
             ("Bytes of the URL and all headers of a request", MAX_HEADER_BYTES),
             ("Headers of a request", MAX_HEADERS),
             ("Bytes a second at which a body must arrive once `body_timeout_s` is over", MIN_BODY_BYTES_PER_S),
+            ("Requests that wait on one connection; if more come, it is closed after their answers", MAX_PIPELINED),
+            ("Chunks of a body that may be small", MAX_SMALL_CHUNKS),
+            ("Bytes that the other chunks of a body must have on average", MIN_CHUNK_BYTES),
+            ("Seconds after the answer in which the body of its request must end", LINGER_S),
+            ("Seconds for which a request waits for its turn to read a session", SESSION_READ_WAIT_S),
             ("Seconds after which a client that reads nothing of its response is disconnected", WRITE_STALL_S),
             ("Open files that are reserved for databases, Temporal and logs", OTHER_FILES),
             ("Seconds for which an answer of `/readyz` is reused", CACHED_S),

@@ -27,6 +27,7 @@ from purser.gateway.approvals.links import ApprovalLinks
 from purser.gateway.deployment import Setup
 from purser.gateway.events.feed import Feed
 from purser.gateway.http.limits import Limits
+from purser.gateway.http.turns import Turns
 from purser.gateway.metrics.requests import Metrics
 from purser.gateway.postgres.browser_sessions import BrowserSessions
 from purser.gateway.postgres.deliveries import Deliveries
@@ -107,6 +108,8 @@ class Services(Stores):
         self.links = ApprovalLinks(self.seal, self.public_url)
         self.deliveries = Deliveries(pool, self.policies, self.public_url, self.links)
         self.feed = Feed(self.events)
+        # Of keys: at counts of long texts, and at requests for approval.
+        self.counting, self.asking = Turns(), Turns()
         self.replays = Replays(pool, self.ledger.settings, self.policy_sets, self.prices, self.min_output_tokens)
         self.pricing = Pricing(self.prices, self.ledger, self.holds, self.metrics.calls.unpriced)
         self.purposes = Purposes(pool, self.sessions.conversations)

@@ -33,7 +33,23 @@ class Limits(Group):
     streams_per_tenant: int = Field(500, ge=1, le=100_000)
     """Concurrent event streams of all keys of a tenant."""
     large_bodies_per_key: int = Field(4, ge=1, le=1_000)
-    """Concurrent requests of one key with a body of more than 64 KiB; above it: 429."""
+    """Concurrent requests of one key with a body of more than 64 KiB, calls of models only until they are read; above
+    it: 429."""
+    call_bytes_per_key: int = Field(67_108_864, ge=16_777_216, le=MAX_AMOUNT)
+    """Bytes of the bodies of all calls of models that one key has in progress at one process of a gateway; above it:
+    429. In memory they take about four times as much."""
+    call_bytes_per_tenant: int = Field(268_435_456, ge=16_777_216, le=MAX_AMOUNT)
+    """Bytes of the bodies of all calls of models that the keys of a tenant have in progress at one process of a
+    gateway; above it: 429."""
+    waiting_calls_per_key: int = Field(100, ge=1, le=100_000)
+    """Calls of models of one key that wait for room or for a person's decision at one process of a gateway; above it:
+    429."""
+    session_reads_per_key: int = Field(2, ge=1, le=1_000)
+    """Concurrent requests of one key for windows, facts, memory, messages or recommendations of sessions at one process
+    of a gateway; further ones wait for up to 5 seconds before they get 429."""
+    session_reads_per_tenant: int = Field(4, ge=1, le=1_000)
+    """Concurrent requests of this kind of all keys of a tenant. All tenants share the threads of a process, of which
+    there are four more than processors."""
     provider_error_bytes: int = Field(8_192, ge=1_024, le=65_536)
     """Bytes that are read of the body of a model provider's error."""
     provider_line_bytes: int = Field(1_048_576, ge=65_536, le=67_108_864)
@@ -41,6 +57,9 @@ class Limits(Group):
     provider_bytes_per_token: int = Field(1_024, ge=64, le=65_536)
     """Maximum bytes of a model provider's reply for each token of its output cap, plus 1 MiB; a longer reply ends the
     call."""
+    provider_reply_bytes: int = Field(67_108_864, ge=1_048_576, le=1_073_741_824)
+    """Maximum bytes of a model provider's reply, whatever its output cap: the longest replies of known models have
+    128,000 tokens, which a stream sends in about 50 MB."""
     max_retry_after_s: int = Field(600, ge=1, le=86_400)
     """Longest delay in seconds for which a model provider's `Retry-After` is honoured."""
     task_limit_ceiling_tokens: int | None = Field(None, ge=1, le=MAX_AMOUNT)

@@ -1,7 +1,7 @@
 """Token counts of requests: texts, images, tool definitions and message overhead."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -84,8 +84,17 @@ def count_request(
     return _count([parts_of(message) for message in messages], [as_json(tool) for tool in tools], model, fast)
 
 
+InThread = Callable[[Callable[[], Count]], Awaitable[Count]]
+"""Runs a count in a thread."""
+
+
 async def count_async(
-    messages: Sequence[Message], tools: Sequence[Mapping[str, object]], model: str, *, fast: bool = False
+    messages: Sequence[Message],
+    tools: Sequence[Mapping[str, object]],
+    model: str,
+    *,
+    fast: bool = False,
+    in_thread: InThread = asyncio.to_thread,
 ) -> Count:
     """Runs `count_request`, in a thread if it would block the event loop: long texts, or a tokenizer to load."""
     contents = [parts_of(message) for message in messages]
@@ -94,7 +103,7 @@ async def count_async(
     ready = fast or is_loaded(tokenizer_of(model).vocabulary)
     if ready and sum(map(len, texts)) <= INLINE_CHARACTERS:
         return _count(contents, definitions, model, fast)
-    return await asyncio.to_thread(_count, contents, definitions, model, fast)
+    return await in_thread(lambda: _count(contents, definitions, model, fast))
 
 
 def _count(contents: Sequence[Sequence[Part]], definitions: Sequence[str], model: str, fast: bool) -> Count:

@@ -46,16 +46,18 @@ async def ask_gate(
     for _ in range(_TRIES):
         if answer.gate.verdict is not Verdict.ASK:
             return answer, ""
-        ticket = await use.approvals.request(
-            caller.tenant,
-            key=await waits_as() if waits_as is not None else request.key,
-            scope=answer.gate.decisive.scope,
-            path=request.path,
-            labels=request.all_labels,
-            ask=request.ask,
-            submitter=caller.name,
-            submitted_by=caller.name,
-        )
+        # Requests of a scope wait for each other in Postgres: those of one key must not take all connections.
+        async with use.asking.of(caller.key_id):
+            ticket = await use.approvals.request(
+                caller.tenant,
+                key=await waits_as() if waits_as is not None else request.key,
+                scope=answer.gate.decisive.scope,
+                path=request.path,
+                labels=request.all_labels,
+                ask=request.ask,
+                submitter=caller.name,
+                submitted_by=caller.name,
+            )
         approval_id = ticket.approval_id
         if ticket.state in (ApprovalState.DENIED, ApprovalState.EXPIRED):
             return replace(answer, gate=_refused(answer.gate, ticket.state)), approval_id

@@ -98,8 +98,8 @@ class StreamOpening:
             await turn.enter_async_context(self._turns)
 
             async def watch(message: Message) -> None:
+                await turn.aclose()  # before sending: a client that reads nothing of an earlier answer delays that
                 await send(message)
-                await turn.aclose()
 
             await self._app(scope, receive, watch)
 
@@ -125,7 +125,7 @@ class RequestLimits:
             def on_large() -> None:
                 places.enter_context(self._limits.large_body(scope["state"]["caller"]))
 
-            scope.setdefault("state", {})["body_read"] = places.close
+            scope.setdefault("state", {})["places"] = places
             await self._app(scope, _limited(scope, receive, most, on_large), send)
 
 

@@ -1,8 +1,9 @@
 """The hold of one call through the proxy: admission as its terms say, one attempt, one charge."""
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -13,10 +14,12 @@ from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.errors import ProviderError
 from purser.activities.models.egress.transport import SendPermit
 from purser.activities.runtime.background import in_background
+from purser.budget.approvals import ApprovalState
 from purser.budget.climbs import Climb, StepReached
 from purser.budget.errors import BudgetError, NotFound
 from purser.budget.gate import GateAnswer, Verdict
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState
+from purser.budget.postgres.events.events import EventKind
 from purser.budget.pricing.call_prices import Quote, quote
 from purser.budget.refusals import Refusal
 from purser.budget.usage import Usage
@@ -28,9 +31,12 @@ from purser.gateway.proxy.verdicts import NotAdmitted
 from purser.gateway.services import Services
 
 _POLL_S = 1.0
-"""Longest pause before a waiting call asks again."""
+"""Longest pause before a call that waits for open holds asks again."""
+_UNDECIDED_S = 10.0
+"""Longest pause before a call that waits for a decision asks again: room may return without one."""
 _AGAIN = 3
 """Most further holds of an `Idempotency-Key` whose earlier calls have ended."""
+_jitter = random.SystemRandom()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,11 @@ class Charged:
 
     usage: Usage
     nano_usd: int
+
+    @property
+    def comment(self) -> bytes:
+        """The cost as a comment of a streamed reply, which clients ignore."""
+        return f": purser-cost-nano-usd {self.nano_usd}\n\n".encode()
 
 
 class HeldCall:
@@ -135,9 +146,12 @@ class HeldCall:
         """
         if self._attempt is None:
             await pace()
-            self._attempt = await uncancelled(self._start(cap))
-            if (task := asyncio.current_task()) is not None and task.cancelling():
-                raise asyncio.CancelledError
+            try:
+                self._attempt = await self._attempts.start(
+                    self._caller.tenant, self._model, self.hold_id, self.held.amount, cap
+                )
+            except NotStarted as refusal:
+                raise NotAdmitted(refusal.gate, None, "", None) from None
         return self._attempt.permit
 
     async def charge(self, usage: Usage, provider_request_id: str = "") -> Charged:
@@ -182,17 +196,38 @@ class HeldCall:
 
     async def _patiently(self, request: HoldRequest, climb: Climb | None) -> tuple[HoldAnswer, str]:
         """Asks until the gate admits or refuses the call, or its patience ends. Only the first ask takes steps."""
-        began = monotonic()
-        while True:
-            answer, approval_id = await self._ask(request, climb)
-            climb = None
-            self._use.metrics.count_verdict(answer.gate)
-            patience = self._terms.patience(answer.gate.verdict)
-            left = patience - (monotonic() - began)
-            if answer.gate.verdict not in (Verdict.WAIT, Verdict.ASK) or left <= 0 or answer.gate.unpriced:
-                return answer, approval_id
-            pause = (answer.retry_after_ms or 1_000) / 1_000
-            await asyncio.sleep(min(pause, _POLL_S, left))
+        began, waits = monotonic(), False
+        with ExitStack() as place:
+            while True:
+                answer, approval_id = await self._ask(request, climb)
+                climb = None
+                self._use.metrics.count_verdict(answer.gate)
+                patience = self._terms.patience(answer.gate.verdict)
+                left = patience - (monotonic() - began)
+                if answer.gate.verdict not in (Verdict.WAIT, Verdict.ASK) or left <= 0 or answer.gate.unpriced:
+                    return answer, approval_id
+                if not waits:
+                    waits = True
+                    place.enter_context(self._use.limits.waiting_call(self._caller))
+                if answer.gate.verdict is Verdict.ASK:
+                    # Calls that came together do not ask again together.
+                    await self._decided(approval_id, min(left, _UNDECIDED_S * _jitter.uniform(0.5, 1)))
+                else:
+                    pause = (answer.retry_after_ms or 1_000) / 1_000
+                    await asyncio.sleep(min(pause, _POLL_S, left))
+
+    async def _decided(self, approval_id: str, most_s: float) -> None:
+        """Returns once a request for approval is decided, or after `most_s`."""
+        with suppress(TimeoutError):
+            async with (
+                asyncio.timeout(most_s),
+                self._use.feed.subscribe(self._caller.tenant, (EventKind.APPROVAL,)) as events,
+            ):
+                async for event in events:
+                    if event.data["approval_id"] == approval_id and event.data["state"] != ApprovalState.PENDING:
+                        return
+                # The gateway is stopping.
+                await asyncio.sleep(most_s)
 
     async def _ask(self, request: HoldRequest, climb: Climb | None) -> tuple[HoldAnswer, str]:
         """Asks for a hold; for a new one if an earlier call under the same key has ended."""
@@ -222,9 +257,3 @@ class HeldCall:
         if self._terms.own_key:
             with suppress(BudgetError):
                 await uncancelled(self._use.ledger.release(self._caller.tenant, key=self._terms.key))
-
-    async def _start(self, cap: int) -> Attempt:
-        try:
-            return await self._attempts.start(self._caller.tenant, self._model, self.hold_id, self.held.amount, cap)
-        except NotStarted as refusal:
-            raise NotAdmitted(refusal.gate, None, "", None) from None

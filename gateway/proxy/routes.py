@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 from fastapi import APIRouter, Query, Request
@@ -106,24 +107,21 @@ def _denied(denial: Denial, error_of: ErrorOf) -> Response:
 @of_openai.post("/chat/completions", include_in_schema=False)
 async def chat(request: Request, caller: Spender, use: Use) -> Response:
     """Calls a model, streamed or not, as `chat.completions.create` of OpenAI's clients asks for it."""
-    body = await _body(request, openai.read_chat)
-    terms = await _terms(request, caller, use)
+    body, terms = await _read(request, caller, use, openai.read_chat)
     return ChatAnswer(ChatCall(use, caller, terms, body.asked()), openai.ChatDialect(body), use)
 
 
 @of_openai.post("/responses", include_in_schema=False)
 async def responses(request: Request, caller: Spender, use: Use) -> Response:
     """Calls a model, streamed or not, as `responses.create` of OpenAI's clients asks for it."""
-    body = await _body(request, read_responses)
-    terms = await _terms(request, caller, use)
+    body, terms = await _read(request, caller, use, read_responses)
     return ChatAnswer(ChatCall(use, caller, terms, body.asked()), ResponsesDialect(body), use)
 
 
 @of_openai.post("/embeddings", include_in_schema=False)
 async def embeddings(request: Request, caller: Spender, use: Use) -> Response:
     """Returns vectors of texts, as `embeddings.create` of OpenAI's clients asks for them."""
-    body = await _body(request, openai.read_embeddings)
-    terms = await _terms(request, caller, use)
+    body, terms = await _read(request, caller, use, openai.read_embeddings)
     return EmbeddingsAnswer(EmbeddingCall(use, caller, terms, body.asked()), body.answer, openai.error_of, use)
 
 
@@ -160,16 +158,19 @@ async def anthropic_model(name: str, _: Spender, use: Use) -> Response:
 @of_anthropic.post("/messages", include_in_schema=False)
 async def messages(request: Request, caller: Spender, use: Use) -> Response:
     """Calls a model, streamed or not, as `messages.create` of Anthropic's clients asks for it."""
-    asked = await _converted(request, use, await _body(request, anthropic.read_messages))
-    terms = await _terms(request, caller, use)
+    await use.provider.warm_up()
+    asked, terms = await _read(request, caller, use, _messages)
     return ChatAnswer(ChatCall(use, caller, terms, asked.asked), anthropic.MessagesDialect(asked), use)
 
 
 @of_anthropic.post("/messages/count_tokens", include_in_schema=False)
 async def count_tokens(request: Request, caller: Spender, use: Use) -> Response:
     """Counts the tokens of a request, as a hold for it would. Nothing is sent, and nothing is held."""
-    asked = (await _converted(request, use, await _body(request, anthropic.read_count))).asked
-    return JSONResponse({"input_tokens": await prompt_tokens(use, caller.tenant, asked)})
+    await use.provider.warm_up()
+    content = await request.body()
+    # A large body keeps its place until it is counted, which takes longer than to send and read it.
+    counted = await run_off_loop(len(content), _to_count, content)
+    return JSONResponse({"input_tokens": await prompt_tokens(use, caller, counted.asked)})
 
 
 def _catalogue(use: Services) -> Catalogue:
@@ -187,20 +188,21 @@ def _one_model(
     return _denied(unknown(name), error_of)
 
 
-async def _converted(request: Request, use: Services, body: anthropic.CountBody) -> anthropic.MessagesRequest:
-    await use.provider.warm_up()
-    return await run_off_loop(len(await request.body()), anthropic.MessagesRequest, body)
+def _messages(content: bytes) -> anthropic.MessagesRequest:
+    return anthropic.MessagesRequest(anthropic.read_messages(content))
 
 
-async def _terms(request: Request, caller: Principal, use: Services) -> CallTerms:
-    content = await request.body()
-    digest = (await run_off_loop(len(content), hashlib.sha256, content)).digest()
-    return terms_of(request.headers, caller, digest, use.allowed_api_bases)
+def _to_count(content: bytes) -> anthropic.MessagesRequest:
+    return anthropic.MessagesRequest(anthropic.read_count(content))
 
 
-async def _body(request: Request, read: Callable[[bytes], B]) -> B:
-    content = await request.body()
-    body = await run_off_loop(len(content), read, content)
-    # The call may take minutes: it must not keep others from sending large bodies.
-    request.state.body_read()
-    return body
+async def _read(request: Request, caller: Principal, use: Services, read: Callable[[bytes], B]) -> tuple[B, CallTerms]:
+    """Reads the body of a call, of which only what is asked stays in memory until the call has ended."""
+    content = b"".join([part async for part in request.stream()])
+    places: ExitStack = request.state.places
+    # The call may take minutes: its place among large bodies goes to the next one, and its bytes count until it ends.
+    with places.pop_all():
+        places.enter_context(use.limits.model_call(caller, len(content)))
+        body = await run_off_loop(len(content), read, content)
+        digest = (await run_off_loop(len(content), hashlib.sha256, content)).digest()
+    return body, terms_of(request.headers, caller, digest, use.allowed_api_bases)

@@ -12,6 +12,7 @@ from purser.gateway.access.auth import WorkReader
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Use
 from purser.gateway.sessions.context_routes import Budget
+from purser.gateway.sessions.reads import AT_A_TIME
 from purser.gateway.sessions.schemas import Model, SessionId, Thread
 from purser.wire.limits import USUAL_MODEL
 from purser.wire.windows import ComparedView, ComparisonView
@@ -19,7 +20,7 @@ from purser.wire.windows import ComparedView, ComparisonView
 router = APIRouter(route_class=Route, prefix="/v1/sessions/{session_id}", tags=["sessions"])
 
 
-@router.get("/window/compare")
+@router.get("/window/compare", dependencies=[AT_A_TIME])
 async def compare(
     caller: WorkReader,
     use: Use,

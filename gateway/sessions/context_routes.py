@@ -1,7 +1,6 @@
 """`/v1/sessions`: context of a conversation: windows, summaries, facts, memory and advice."""
 
 import asyncio
-from enum import StrEnum
 from functools import partial
 from typing import Annotated
 
@@ -14,9 +13,9 @@ from purser.budget.labels import tag_texts
 from purser.context.conversation.messages import Message
 from purser.context.facts import MOST_TOKENS, render_facts
 from purser.context.postgres.sessions.windows import WindowRequest
-from purser.context.strategies import WINDOW_PRESETS, StrategyName
+from purser.context.strategies import Preset, StrategyName
 from purser.context.strategies.choice import Preference
-from purser.context.tokens import count_text, window_of
+from purser.context.tokens import count_text
 from purser.context.windows.advice import recommend as advise
 from purser.context.windows.advice import tool_safety
 from purser.context.windows.explain import explain
@@ -26,6 +25,7 @@ from purser.gateway.errors import CompressionFailed, FeatureOff, TemporalUnavail
 from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Services, Use
+from purser.gateway.sessions.reads import AT_A_TIME
 from purser.gateway.sessions.schemas import (
     Model,
     Question,
@@ -55,13 +55,12 @@ router = APIRouter(route_class=Route, prefix="/v1/sessions/{session_id}", tags=[
 
 COMPRESSION_TIMEOUT_S = 120.0
 """Seconds for which a request waits for a compression, which continues afterwards."""
-Preset = StrEnum("Preset", {name: name for name in WINDOW_PRESETS})  # type: ignore[misc] # known when it runs
 
 
 Budget = Annotated[int, Query(ge=1, le=2**53 - 1, description="Tokens of the whole window.")]
 
 
-@router.get("/window")
+@router.get("/window", dependencies=[AT_A_TIME])
 async def window(
     caller: WorkReader,
     use: Use,
@@ -93,8 +92,7 @@ async def window(
 async def _budget(use: Services, tenant: str, session_id: str, model: str) -> int:
     """Context budget of a model with the settings of a session."""
     settings = (await use.sessions.settings.personal(tenant, session_id)).resolved(use.context).settings
-    window = window_of(model, use.prices.context_window(model), default=settings.context_window_tokens)
-    return max(1, settings.context_budget(window))
+    return max(1, settings.context_budget(settings.window_of(model, use.prices)))
 
 
 @router.post("/compress")
@@ -152,7 +150,7 @@ async def summaries(
     return SummariesView(summaries=[summary_view(one) for one in found])
 
 
-@router.get("/facts")
+@router.get("/facts", dependencies=[AT_A_TIME])
 async def facts(
     caller: WorkReader, use: Use, session_id: SessionId, model: Model = USUAL_MODEL, thread: Thread = ""
 ) -> FactsView:
@@ -168,7 +166,7 @@ async def facts(
     )
 
 
-@router.get("/messages/{seq}/explain")
+@router.get("/messages/{seq}/explain", dependencies=[AT_A_TIME])
 async def explain_message(
     caller: WorkReader,
     use: Use,
@@ -206,7 +204,7 @@ async def explain_message(
     )
 
 
-@router.get("/memory")
+@router.get("/memory", dependencies=[AT_A_TIME])
 async def memory(
     caller: WorkReader,
     use: Use,
@@ -226,7 +224,7 @@ async def memory(
     )
 
 
-@router.post("/recommend")
+@router.post("/recommend", dependencies=[AT_A_TIME])
 async def recommend(caller: WorkReader, use: Use, session_id: SessionId, body: RecommendBody) -> Recommendation:
     """Recommends how to fit the conversation into a limit, without changing it."""
     messages = await _messages(use.sessions, caller.tenant, session_id)
@@ -237,7 +235,7 @@ async def recommend(caller: WorkReader, use: Use, session_id: SessionId, body: R
     return Recommendation.model_validate(found)
 
 
-@router.post("/tool-safety")
+@router.post("/tool-safety", dependencies=[AT_A_TIME])
 async def check_tools(caller: WorkReader, use: Use, session_id: SessionId, body: ToolSafetyBody) -> ToolSafety:
     """Checks whether the conversation still fits a limit after planned tool calls, and recommends what to do."""
     messages = await _messages(use.sessions, caller.tenant, session_id)

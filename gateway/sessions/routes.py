@@ -19,6 +19,7 @@ from purser.gateway.http.middleware import JSON, JSON_LINES
 from purser.gateway.http.pagination import PageSize
 from purser.gateway.http.routing import Route, size_of
 from purser.gateway.services import Use
+from purser.gateway.sessions.reads import AT_A_TIME
 from purser.gateway.sessions.resolved import context_view
 from purser.gateway.sessions.schemas import (
     AppendBody,
@@ -95,7 +96,12 @@ async def append(
     return AppendedView(session_id=session_id, seqs=seqs, tokens=sum(counts.values()), warnings=warnings)
 
 
-@router.get("/messages", response_model=MessagesView, responses={200: {"content": {JSON_LINES[0]: {}}}})
+@router.get(
+    "/messages",
+    response_model=MessagesView,
+    responses={200: {"content": {JSON_LINES[0]: {}}}},
+    dependencies=[AT_A_TIME],
+)
 async def list_messages(
     caller: WorkReader,
     use: Use,

@@ -33,9 +33,15 @@ def test_only_the_providers_of_the_settings_are_asked(monkeypatch: pytest.Monkey
 
 def test_answers_of_providers_have_the_bounds_of_the_settings() -> None:
     settings = Settings(
-        provider_error_bytes=4_096, provider_line_bytes=65_536, provider_bytes_per_token=64, max_retry_after_s=7
+        provider_error_bytes=4_096,
+        provider_line_bytes=65_536,
+        provider_bytes_per_token=64,
+        provider_reply_bytes=2_097_152,
+        max_retry_after_s=7,
     )
-    bounds = Bounds(error_bytes=4_096, line_bytes=65_536, bytes_per_token=64, retry_after_ms=7_000)
+    bounds = Bounds(
+        error_bytes=4_096, line_bytes=65_536, bytes_per_token=64, reply_ceiling=2_097_152, retry_after_ms=7_000
+    )
     assert model_provider(settings)._bounds == bounds
 
 

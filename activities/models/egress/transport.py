@@ -38,6 +38,8 @@ class Bounds:
     """Most bytes of one line of a stream."""
     bytes_per_token: int = 1024
     """Most bytes of a reply for each token that it may have; one MiB is added."""
+    reply_ceiling: int = 64 * 1024 * 1024
+    """Most bytes of a reply, however many tokens it may have: the caller chooses their number."""
     retry_after_ms: int = 600_000
     """Longest delay that is honoured of a provider's `Retry-After`."""
     error_s: float = 5
@@ -45,7 +47,7 @@ class Bounds:
 
     def reply_bytes(self, tokens: int) -> int:
         """Most bytes of a reply that may have so many tokens."""
-        return tokens * self.bytes_per_token + 1024 * 1024
+        return min(tokens * self.bytes_per_token + 1024 * 1024, self.reply_ceiling)
 
 
 @dataclass(frozen=True, slots=True)

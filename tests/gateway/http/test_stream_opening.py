@@ -58,3 +58,24 @@ async def test_a_stream_that_fails_before_it_opens_makes_room() -> None:
     for _ in range(MAX_OPENING + 1):
         failed = await asyncio.gather(opening({"type": "http", "path": EVENTS}, receive, send), return_exceptions=True)
         assert isinstance(failed[0], LookupError)
+
+
+async def test_a_client_that_reads_nothing_of_an_earlier_answer_keeps_no_stream_from_opening() -> None:
+    begun, end = 0, asyncio.Event()
+
+    async def stalled(message: Message) -> None:
+        nonlocal begun
+        begun += 1
+        await end.wait()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start"})
+
+    opening = StreamOpening(app)
+    streams = [
+        asyncio.create_task(opening({"type": "http", "path": EVENTS}, receive, stalled)) for _ in range(MAX_OPENING + 1)
+    ]
+    await turns()
+    assert begun == len(streams)
+    end.set()
+    await asyncio.gather(*streams)

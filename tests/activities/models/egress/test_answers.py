@@ -5,6 +5,7 @@ import json
 import math
 import threading
 from collections.abc import AsyncIterator
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -224,6 +225,11 @@ async def test_no_more_is_read_than_the_reply_may_have(answer: Answer) -> None:
     assert server.sent < Bounds().reply_bytes(50) + SOCKETS
 
 
+@pytest.mark.parametrize(("tokens", "most"), [(0, 2**20), (1_000, 1_000 * 1_024 + 2**20), (10**9, 64 * 2**20)])
+def test_a_reply_has_a_bound_that_the_caller_cannot_raise(tokens: int, most: int) -> None:
+    assert Bounds().reply_bytes(tokens) == most
+
+
 async def test_other_tasks_run_while_a_stream_arrives_in_large_blocks() -> None:
     turns = 0
 
@@ -296,6 +302,36 @@ async def test_an_error_is_known_by_its_status_even_if_its_body_does_not_arrive(
     assert isinstance(failure, kind)
     assert (failure.reason, failure.cost) == (reason, cost)
     assert getattr(failure, "retry_after_ms", None) == retry_after_ms
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "reason", "cost"),
+    [
+        ("400 Bad Request", "This model's maximum context length is 8192 tokens.", "context_window", Cost.NOTHING),
+        ("413 Too Large", "input tokens exceed the configured limit", "context_window", Cost.NOTHING),
+        ("400 Bad Request", "Rate limit reached for requests", "rate_limited", Cost.NOTHING),
+        ("503 Service Unavailable", "Rate limit reached for requests", "rate_limited", Cost.NOTHING),
+        ("503 Service Unavailable", "The server is overloaded", "server_error", Cost.UNKNOWN),
+        ("400 Bad Request", "unknown parameter", "bad_request", Cost.NOTHING),
+        ("401 Unauthorized", "Incorrect API key: sk-1234567890abcdefghij", "authentication", Cost.NOTHING),
+    ],
+)
+async def test_the_text_of_an_error_says_of_which_kind_it_is_and_is_not_searched_for_secrets(
+    monkeypatch: pytest.MonkeyPatch, status: str, text: str, reason: str, cost: Cost
+) -> None:
+    searched: list[str] = []
+
+    def search(text: str) -> str:
+        searched.append(text)
+        return text
+
+    litellm_library()
+    for module in ("litellm._logging", "litellm.litellm_core_utils.exception_mapping_utils"):
+        monkeypatch.setattr(import_module(module), "redact_secret_string", search)
+    body = json.dumps({"error": {"message": "a b " * 1_000 + text}}).encode()
+    _, failure, _ = await ask(replies(body, "application/json", status))
+    assert failure is not None
+    assert (failure.reason, failure.cost, searched) == (reason, cost, [])
 
 
 async def test_headers_without_end_are_not_read() -> None:

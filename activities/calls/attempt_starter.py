@@ -69,6 +69,7 @@ class AttemptStarter:
             AttemptsExhausted: it would be one attempt too many.
         """
         if self.attempt is None:
+            # In a task of its own, which nothing cancels: a worker that shuts down leaves the hold to the next one.
             await uncancelled(self._start())
             if activity.is_cancelled():
                 raise asyncio.CancelledError

@@ -6,6 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
+from purser.activities.calls.patience import outlasting
+from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.errors import Cost, ProviderError
 from purser.activities.models.egress.transport import SendPermit
 from purser.budget.errors import BudgetError
@@ -62,7 +64,7 @@ class Attempts:
     async def start(
         self, tenant: str, model: str, hold_id: str, asked: Amount, cap: int = 0, *, most: Amount | None = None
     ) -> Attempt:
-        """Starts the next attempt under a hold.
+        """Starts the next attempt under a hold. If its task is cancelled meanwhile, it costs nothing.
 
         Args:
             tenant, hold_id: the hold.
@@ -75,10 +77,15 @@ class Attempts:
             NotStarted: the budget has no room for another attempt.
             HoldClosed, LedgerUnavailable
         """
-        answer = await self.ledger.start_attempt(tenant, hold_id, most=most)
+        answer = await uncancelled(self.ledger.start_attempt(tenant, hold_id, most=most))
         if answer.gate is not None:
             raise NotStarted(answer.gate, answer.amount)
-        return Attempt(tenant, model, hold_id, answer.attempt, asked, answer.amount, cap)
+        attempt = Attempt(tenant, model, hold_id, answer.attempt, asked, answer.amount, cap)
+        if (task := asyncio.current_task()) is not None and task.cancelling():
+            nothing = self.report(attempt, Usage())  # nothing was sent
+            await uncancelled(outlasting(lambda: self.settle(attempt, nothing)))
+            raise asyncio.CancelledError
+        return attempt
 
     def report(self, attempt: Attempt, usage: Usage, provider_request_id: str = "") -> Report:
         """Returns the usage of an attempt with its cost, and the provider's own id of the request if it sent one.

@@ -56,12 +56,7 @@ class SideCall:
             HoldClosed, LedgerUnavailable
         """
         await pace
-        self.attempt = await uncancelled(
-            self.attempts.start(self.tenant, self.model, self.hold_id, self.asked, self.output_tokens)
-        )
-        if (task := asyncio.current_task()) is not None and task.cancelling():
-            await uncancelled(self.settle(Usage()))  # nothing was sent
-            raise asyncio.CancelledError
+        self.attempt = await self.attempts.start(self.tenant, self.model, self.hold_id, self.asked, self.output_tokens)
         return self.attempt.permit
 
     async def settle(self, usage: Usage, provider_request_id: str = "") -> None:

@@ -1,6 +1,7 @@
 """Vectors through the proxy, with OpenAI's own client."""
 
 import asyncio
+from collections.abc import Awaitable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -8,10 +9,12 @@ import openai
 import pytest
 
 from purser.activities.pacing.pace import Pace
+from purser.budget.postgres.connections.pools import Connection
 from purser.compose.demo.provider import Fault, FaultKind, Provider
 from purser.compose.settings import Settings
-from tests.gateway.conftest import on, running_gateway
+from tests.gateway.conftest import RunningGateway, on, running_gateway
 from tests.gateway.proxy.conftest import Proxy
+from tests.support.ledger import meet, no_attempts
 
 MODEL = "text-embedding-3-small"
 
@@ -83,6 +86,31 @@ async def test_a_request_that_is_left_before_its_pace_allows_it_costs_nothing(
                 while (found := await proxy.spent())[1]:
                     await asyncio.sleep(0.05)
     assert (found, len(provider.served())) == ((spent, 0), 1)
+
+
+async def test_a_request_that_is_left_while_the_ledger_starts_its_attempt_is_not_sent_and_costs_nothing(
+    own_gateway: RunningGateway, provider: Provider
+) -> None:
+    proxy = Proxy(own_gateway, provider)
+    await proxy.limited(limit_tokens=1_000)
+    client = await proxy.openai(purser_session="s1")
+    calling = list[asyncio.Task[Any]]()
+
+    def call() -> Awaitable[Any]:
+        calling.append(asyncio.create_task(client.embeddings.create(model=MODEL, input="a cat")))
+        return asyncio.wait(calling)
+
+    async def leave(_: Connection) -> None:
+        calling[0].cancel()
+        async with asyncio.timeout(60):
+            while not any(task.cancelling() for task in asyncio.all_tasks() - {*calling}):
+                await asyncio.sleep(0.02)
+
+    await meet(own_gateway.pool, no_attempts, call, leave)
+    async with asyncio.timeout(60):
+        while (found := await proxy.spent())[1]:
+            await asyncio.sleep(0.05)
+    assert (found, provider.served()) == ((0, 0), ())
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
 """Countable parts of a message: texts and images, from OpenAI chat messages and Anthropic content blocks.
 
-Role, ids and name of the speaker are not counted separately: the fixed tokens per message account for them.
+The fixed tokens per message account for role, ids and name of the speaker. What no rule here knows of a part or a call
+counts as its JSON: a provider may read, and charge, every field that it receives.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from purser.context.errors import InvalidMessage
 from purser.context.tokens.images import Image, size_of
@@ -14,12 +15,22 @@ Part = str | Image
 
 _REASONING = ("thinking_blocks", "reasoning_content", "reasoning")
 """Fields in which providers return the reasoning of a model; several of them have the same content."""
+_COUNTED = ("content", "tool_calls", "function_call", "refusal", *_REASONING)
+_SHORT = (
+    "role", "type", "id", "index", "tool_call_id", "tool_use_id", "file_id", "detail", "media_type",
+    "signature", "summary", "annotations", "audio", "cache_control",
+)  # fmt: skip
+"""Fields that are not counted as long as they are short."""
+_MOST_SHORT = 64
+"""Most characters of such a field."""
+_MOST_ADDRESS = 2_048
+"""Most characters of the address of an image: it is not read as text, but what is longer may be no address."""
 
 
 def parts_of(message: Mapping[str, object]) -> tuple[Part, ...]:
-    """Returns the countable parts of a message, in order; raises `InvalidMessage`.
+    """Returns the countable parts of a message; raises `InvalidMessage`.
 
-    They are its content, its reasoning, and the name of each tool call followed by its arguments.
+    They are its content, its reasoning, the name of each tool call followed by its arguments, and its refusal.
     """
     if not isinstance(message, Mapping):
         raise InvalidMessage(f"message is a {type(message).__name__}: it must be a mapping with role and content")
@@ -28,8 +39,20 @@ def parts_of(message: Mapping[str, object]) -> tuple[Part, ...]:
         raise InvalidMessage(f"message field 'tool_calls' is a {type(calls).__name__}: it must be a list")
     if legacy := message.get("function_call"):
         calls = [*calls, {"function": legacy}]
-    thoughts = next((message[field] for field in _REASONING if message.get(field)), None)
-    return (*_content(message.get("content")), *_content(thoughts, "reasoning"), *map(_tool_call, calls))
+    return (
+        *_content(message.get("content")),
+        *_reasoning(message),
+        *(part for call in calls for part in _tool_call(call)),
+        *_content(message.get("refusal"), "refusal"),
+    )
+
+
+def further_fields(message: Mapping[str, object]) -> Iterator[str]:
+    """Yields the JSON of the name of the speaker and of fields that no chat message has.
+
+    In stored conversations they are notes of their owner; in a request a provider may read them.
+    """
+    yield from _rest(message, *_COUNTED)
 
 
 def as_json(value: object) -> str:
@@ -52,6 +75,30 @@ def _content(content: object, field: str = "content") -> Iterator[Part]:
         )
 
 
+def _reasoning(message: Mapping[str, object]) -> Sequence[Part]:
+    """The reasoning of a message; what several fields repeat counts once."""
+    found: list[Part] = []
+    for field in _REASONING:
+        if thoughts := message.get(field):
+            known = set(found)
+            found += [part for part in _content(thoughts, "reasoning") if part not in known]
+    return found
+
+
+def _rest(given: Mapping[str, object], *counted: str) -> Iterator[str]:
+    """Yields the JSON of the fields that are not counted otherwise."""
+    rest = {
+        name: value for name, value in given.items() if name not in counted and not (name in _SHORT and is_short(value))
+    }
+    if rest:
+        yield as_json(rest)
+
+
+def is_short(value: object) -> bool:
+    """Whether a value is a setting or an id rather than a text."""
+    return not value or len(value if isinstance(value, str) else as_json(value)) <= _MOST_SHORT
+
+
 def _block(block: object) -> Iterator[Part]:
     """Yields the countable parts of one element of a content list.
 
@@ -66,38 +113,68 @@ def _block(block: object) -> Iterator[Part]:
     match block:
         case {"type": "text" | "input_text" | "output_text" | "summary_text" | "reasoning_text", "text": str(text)}:
             yield text
-        case {"type": "thinking", "thinking": str(text)} | {"type": "refusal", "refusal": str(text)}:
-            yield text
-        case {"type": "image_url", "image_url": {"url": str(url), **rest}}:
-            yield _image(url, rest.get("detail"))
-        case {"type": "image_url" | "input_image", "image_url": str(url), **rest}:
-            yield _image(url, rest.get("detail"))
-        case {"type": "image", "source": {"type": "base64", "data": str(data)}}:
+            yield from _rest(block, "text")
+        case {"type": "thinking" | "refusal" as kind} if isinstance(block.get(kind), str):
+            yield from _content(block[kind])
+            yield from _rest(block, kind)
+        case {"type": "image_url", "image_url": {"url": str(url)} as image} if _is_image(url, image):
+            yield from _image(url, image.get("detail"))
+            yield from _rest(image, "url")
+            yield from _rest(block, "image_url")
+        case {"type": "image_url" | "input_image", "image_url": str(url)} if _is_image(url, block):
+            yield from _image(url, block.get("detail"))
+            yield from _rest(block, "image_url")
+        case {"type": "image", "source": {"type": "base64", "data": str(data)} as source}:
             yield Image(size_of(data), low_detail=False)
+            yield from _rest(source, "data")
+            yield from _rest(block, "source")
+        case {"type": "image", "source": {"type": "url", "url": str(url)} as source}:
+            yield from _image(url, None)
+            yield from _rest(source, "url")
+            yield from _rest(block, "source")
         case {"type": "image" | "input_image"}:
             yield Image(None, low_detail=False)
+            yield from _rest(block)
         case {"type": "tool_use", "name": str(name), "input": arguments}:
             yield name + as_json(arguments)
+            yield from _rest(block, "name", "input")
         case {"type": "tool_result", "content": content}:
             yield from _content(content)
-        case {"type": "reasoning", "content": [_, *_] as thoughts} | {"type": "reasoning", "summary": thoughts}:
+            yield from _rest(block, "content")
+        case {"type": "reasoning", "content": [_, *_] as thoughts}:
             yield from _content(thoughts, "reasoning")
+            yield from _rest(block, "content")
+        case {"type": "reasoning", "summary": thoughts}:
+            yield from _content(thoughts, "reasoning")
+            yield from _rest(block, "summary")
         case {"type": "reasoning", "text": str(text)}:
             yield text
+            yield from _rest(block, "text")
         case _:
             yield as_json(block)
 
 
-def _image(url: str, detail: object) -> Image:
+def _is_image(url: str, about: Mapping[str, object]) -> bool:
+    """Whether the data of an image part are an image: some providers take documents there."""
+    kinds = [about[name] for name in ("format", "mime_type", "content_type") if about.get(name)]
+    if url[:5].lower() == "data:":
+        kinds.append(url[5:])
+    return all(isinstance(kind, str) and kind[:6].lower() == "image/" for kind in kinds)
+
+
+def _image(url: str, detail: object) -> Iterator[Part]:
     header, comma, data = url.partition(",")
-    inline = comma and header.startswith("data:") and header.endswith(";base64")
-    return Image(size_of(data) if inline else None, low_detail=detail == "low")
+    inline = bool(comma) and header[:5].lower() == "data:" and header.endswith(";base64")
+    yield Image(size_of(data) if inline else None, low_detail=detail == "low")
+    if not inline and len(url) > _MOST_ADDRESS:
+        yield url
 
 
-def _tool_call(call: object) -> str:
-    match call:
-        case {"function": {"name": str(name), **rest}}:
-            arguments = rest.get("arguments") or ""
-            return name + (arguments if isinstance(arguments, str) else as_json(arguments))
-        case _:
-            raise InvalidMessage("a tool call lacks its function and the function's name")
+def _tool_call(call: object) -> Iterator[Part]:
+    function = call.get("function") if isinstance(call, Mapping) else None
+    if not isinstance(call, Mapping) or not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+        raise InvalidMessage("a tool call lacks its function and the function's name")
+    arguments = function.get("arguments") or ""
+    yield function["name"] + (arguments if isinstance(arguments, str) else as_json(arguments))
+    yield from _rest(function, "name", "arguments")
+    yield from _rest(call, "function")

@@ -16,7 +16,6 @@ from purser.activities.models.embedding_requests import Embeddings
 from purser.activities.models.partial_replies import PartialReply
 from purser.budget.climbs import step_text
 from purser.budget.errors import HoldClosed, LedgerUnavailable
-from purser.budget.gate import room
 from purser.gateway.http.problems import problem_of
 from purser.gateway.proxy.chat_call import ChatCall, OnChoice
 from purser.gateway.proxy.embedding_call import EmbeddingCall
@@ -215,9 +214,11 @@ def _admitted(call: Call) -> dict[str, str]:
         "Purser-Max-Tokens": str(call.cap),
         "Purser-Delay-Ms": str(gate.delay_ms),
     }
-    rooms = [(one.scope, *room(one.view)) for one in gate.scopes if not one.view.shadow]
-    tokens = min(((left - amount.tokens, scope) for scope, left, _ in rooms if left is not None), default=None)
-    nano = min((left - amount.nano_usd for _, _, left in rooms if left is not None), default=None)
+    scopes = [one for one in gate.scopes if not one.view.shadow]
+    lefts = ((one.headroom_tokens, one.scope) for one in scopes)
+    tokens = min(((left - amount.tokens, scope) for left, scope in lefts if left is not None), default=None)
+    money = (one.headroom_nano_usd for one in scopes)
+    nano = min((left - amount.nano_usd for left in money if left is not None), default=None)
     if tokens is not None:
         headers |= {"Purser-Scope": str(tokens[1]), "Purser-Remaining-Tokens": str(tokens[0])}
         headers["x-ratelimit-remaining-tokens"] = str(max(0, tokens[0]))

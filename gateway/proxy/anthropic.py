@@ -140,14 +140,14 @@ class MessagesDialect:
         return b"".join((*events, *map(self._call_part, delta.get("tool_calls") or ())))
 
     def end(self, partial: PartialReply, charged: Charged) -> bytes:
-        """The end of a streamed reply, with its usage, and its cost as a comment, which clients ignore."""
+        """The end of a streamed reply, with its usage and its cost."""
         delta = {"stop_reason": _stop(partial), "stop_sequence": None}
         return b"".join(
             (
                 self._begin(),
                 self._close(),
                 _event("message_delta", {"delta": delta, "usage": usage_of(charged.usage)}),
-                f": purser-cost-nano-usd {charged.nano_usd}\n\n".encode(),
+                charged.comment,
                 _event("message_stop", {}),
             )
         )

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from purser.activities.calls.ladder import reachable
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.errors import ProviderError
 from purser.activities.models.partial_replies import PartialReply
@@ -16,6 +17,7 @@ from purser.budget.gate import GateAnswer
 from purser.budget.usage import Usage
 from purser.context.tokens import count_async
 from purser.context.tokens.calibration import is_calibrated
+from purser.context.tokens.messages import as_json, further_fields, is_short
 from purser.gateway.access.roles import Principal
 from purser.gateway.proxy.callers import CallTerms
 from purser.gateway.proxy.held_call import Charged, HeldCall
@@ -38,6 +40,13 @@ class ChatRequest:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters, which are passed on."""
 
+    @property
+    def counted(self) -> Sequence[Mapping[str, Any]]:
+        """What is counted as messages: they, their further fields, and parameters that are no settings but texts."""
+        texts = [text for message in self.messages for text in further_fields(message)]
+        texts += [as_json(value) for value in self.options.values() if not is_short(value)]
+        return [*self.messages, {"content": texts}] if texts else self.messages
+
 
 class ChatCall:
     """A chat request under the gate."""
@@ -45,7 +54,7 @@ class ChatCall:
     def __init__(self, use: Services, caller: Principal, terms: CallTerms, asked: ChatRequest) -> None:
         self.held = HeldCall(use, caller, terms, asked.model)
         self._use = use
-        self._tenant = caller.tenant
+        self._caller = caller
         self._terms = terms
         self._given = asked
         self._asked = asked
@@ -100,8 +109,7 @@ class ChatCall:
 
     async def _climbed(self, climb: Climb, gate: GateAnswer, asked: Usage, model: str) -> Climb:
         """The steps that the call takes after an answer of the gate, with models that can be reached."""
-        names = {name for one in climb.higher(gate).values() for name in one.step.model}
-        allowed = {name for name in names if await self._use.provider.reaches(name, self._terms.api_base)}
+        allowed = await reachable(climb, gate, self._use.provider.reaches, self._terms.api_base)
         return climb.after(gate, asked, model, self._use.prices, allowed)
 
     def _fitting(self, model: str, cap: int) -> int:
@@ -113,8 +121,8 @@ class ChatCall:
         if self._counted and model == self._asked.model:
             return
         self._asked = replace(self._asked, model=model)
-        self._counted = await _count(self._asked)
-        self._prompt_tokens = await _calibrated(self._use, self._tenant, model, self._counted)
+        self._counted = await _count(self._use, self._caller, self._asked)
+        self._prompt_tokens = await _calibrated(self._use, self._caller.tenant, model, self._counted)
 
     def _count_steps(self) -> None:
         for step in self.held.steps:
@@ -161,15 +169,10 @@ class ChatCall:
             return await uncancelled(self._settle(partial))
 
     async def _windowed(self, asked: ChatRequest, terms: WindowTerms, cap: int) -> None:
-        shown = await asyncio.to_thread(
-            windowed,
-            asked.messages,
-            asked.tools,
-            terms,
-            model=asked.model,
-            cap=cap,
-            prices=self._use.prices,
-            usual_window=self._use.context.settings.context_window_tokens,
+        room = self._use.context.settings.window_of(asked.model, self._use.prices) - cap
+        shown = await self._use.counting.in_thread(
+            self._caller.key_id,
+            lambda: windowed(asked.messages, asked.tools, terms, model=asked.model, room=room),
         )
         self.headers = shown.headers
         self._asked = replace(asked, messages=shown.messages)
@@ -177,10 +180,12 @@ class ChatCall:
     async def _settle(self, partial: PartialReply) -> Charged:
         usage = await partial.charge_async(self._prompt_tokens, self._asked.model)
         charged = await self.held.charge(usage, partial.provider_request_id)
-        if is_calibrated(self._asked.model) and usage.split_known and not usage.estimated:
+        # What is counted besides the messages may be free at this provider, and would make later holds too small.
+        only_messages = self._asked.counted is self._asked.messages
+        if is_calibrated(self._asked.model) and usage.split_known and not usage.estimated and only_messages:
             with suppress(BudgetError):
                 await self._use.sessions.calibrations.learn(
-                    self._tenant, self._asked.model, self._counted, usage.prompt
+                    self._caller.tenant, self._asked.model, self._counted, usage.prompt
                 )
         return charged
 
@@ -198,13 +203,16 @@ class ChatCall:
         await self.held.charge(sent, partial.provider_request_id)
 
 
-async def prompt_tokens(use: Services, tenant: str, asked: ChatRequest) -> int:
+async def prompt_tokens(use: Services, caller: Principal, asked: ChatRequest) -> int:
     """Input tokens of a request, as a hold counts them; raises `InvalidMessage`."""
-    return await _calibrated(use, tenant, asked.model, await _count(asked))
+    return await _calibrated(use, caller.tenant, asked.model, await _count(use, caller, asked))
 
 
-async def _count(asked: ChatRequest) -> int:
-    return (await count_async(asked.messages, asked.tools, asked.model)).tokens
+async def _count(use: Services, caller: Principal, asked: ChatRequest) -> int:
+    counted = await count_async(
+        asked.counted, asked.tools, asked.model, in_thread=lambda work: use.counting.in_thread(caller.key_id, work)
+    )
+    return counted.tokens
 
 
 async def _calibrated(use: Services, tenant: str, model: str, counted: int) -> int:

@@ -4,6 +4,7 @@ It is refused everywhere, not only where money is limited: the ledger would reco
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from mimetypes import guess_type
 from typing import Any
 
 from purser.budget.errors import InvalidRequest
@@ -11,12 +12,22 @@ from purser.gateway.proxy.verdicts import Unsupported
 
 RUN_ELSEWHERE = "only functions run here: other tools run at the provider, at a price that no hold covers"
 _OWN_PRICE = "it has a price of its own, which no hold covers"
-NEVER = ("audio", "web_search_options")
-"""Parameters of the chat API that ask for nothing else."""
+NEVER = ("audio", "prediction", "web_search_options")
+"""Parameters of the chat API that ask for nothing else. What a model does not take over of a `prediction` is charged as
+output, beyond the most that the request allows."""
 _TIERS = ("auto", "default", "standard", "standard_only", "on_demand", "flex")
 """Words of OpenAI, Anthropic and Groq for the standard price or less. `auto` is what they do without the parameter:
 whether that is a dearer tier is a setting of the provider's account, which no request shows."""
 _TOOLS = ("function", "custom")
+_PARTS = (
+    "text", "input_text", "output_text", "refusal", "thinking", "redacted_thinking", "reasoning", "tool_use",
+    "tool_result",
+)  # fmt: skip
+"""Parts of messages whose whole content is in them."""
+_INSIDE = ("text", "base64")
+"""Sources of a document that contain it."""
+_NO_IMAGE = ("application/pdf", "audio/", "text/", "video/")
+"""Kinds of content that some providers take, and charge by their size, where an image is named."""
 _SOURCES = ("image_url", "file", "source")
 """Fields of a part that contain or name its data; providers take audio in each of them."""
 
@@ -49,6 +60,12 @@ def check_covered(
             raise Unsupported("functions without a name, or with a type", RUN_ELSEWHERE)
     if any(map(_has_audio, messages)):
         raise Unsupported("audio in messages", f"{_OWN_PRICE}: send its text")
+    parts = (part for message in messages for part in _parts(message.get("content")))
+    if (other := next((part for part in parts if not _is_whole(part)), None)) is not None:
+        raise Unsupported(
+            f"a part of type {str(other.get('type'))[:80]!r} without its content",
+            "no hold covers what cannot be counted: send text, images, or files with their data",
+        )
 
 
 def _check_tool(tool: Mapping[str, Any]) -> None:
@@ -78,6 +95,28 @@ def _is_audio(part: Mapping[str, Any]) -> bool:
     sources = [part[name] for name in _SOURCES if name in part]
     texts = [text for source in sources for text in (source.values() if isinstance(source, Mapping) else (source,))]
     return any(isinstance(text, str) and text[:11].lower().startswith(("audio/", "data:audio/")) for text in texts)
+
+
+def _is_whole(part: Mapping[str, Any]) -> bool:
+    """Whether the content of a part can be counted: it is in the part, or it is an image."""
+    match part:
+        case {"type": "image_url", "image_url": image}:
+            return _is_image(image if isinstance(image, Mapping) else {"url": image})
+        case {"type": "file", "file": {"file_data": str(data)} as file}:
+            return "://" not in data and "file_id" not in file
+        case {"type": "document", "source": {"type": kind}}:
+            return kind in _INSIDE
+    return part.get("type") in _PARTS
+
+
+def _is_image(image: Mapping[str, Any]) -> bool:
+    """Whether an address is that of an image, as far as it and the request say; data of other kinds are counted."""
+    url = str(image.get("url"))
+    if url[:5].lower() == "data:":
+        return True
+    kinds = [str(image[name]) for name in ("format", "mime_type", "content_type") if image.get(name)]
+    kinds.append(guess_type(url.partition("?")[0])[0] or "")
+    return url.startswith(("https://", "http://")) and not any(kind.lower().startswith(_NO_IMAGE) for kind in kinds)
 
 
 def _listed(value: Any) -> Sequence[Any]:

@@ -32,6 +32,7 @@ class EmbeddingCall:
     def __init__(self, use: Services, caller: Principal, terms: CallTerms, asked: VectorsRequest) -> None:
         self.held = HeldCall(use, caller, terms, asked.model)
         self._use = use
+        self._caller = caller
         self._terms = terms
         self._asked = asked
         self._tokens = 0
@@ -42,7 +43,13 @@ class EmbeddingCall:
     async def admit(self) -> None:
         """Counts the texts and holds their tokens; see `HeldCall.admit`."""
         messages = [{"role": "user", "content": text} for text in self._asked.texts]
-        self._tokens = (await count_async(messages, (), self._asked.model)).tokens
+        counted = await count_async(
+            messages,
+            (),
+            self._asked.model,
+            in_thread=lambda work: self._use.counting.in_thread(self._caller.key_id, work),
+        )
+        self._tokens = counted.tokens
         usage = Usage(input=self._tokens)
         await self.held.admit(usage, usage)
 

@@ -24,11 +24,11 @@ DONE = b"data: [DONE]\n\n"
 _OWN = {"model", "messages", "tools", "max_tokens", "max_completion_tokens", "stream", "stream_options", "n"}
 PASSED_ON = {
     "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "metadata", "modalities",
-    "parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key", "reasoning_effort", "response_format",
+    "parallel_tool_calls", "presence_penalty", "prompt_cache_key", "reasoning_effort", "response_format",
     "safety_identifier", "seed", "service_tier", "stop", "store", "temperature", "thinking", "tool_choice",
     "top_logprobs", "top_p", "user", "verbosity",
 }  # fmt: skip
-"""Parameters that go to the provider unchanged."""
+"""Parameters that go to the provider unchanged; texts in them are counted."""
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -143,9 +143,9 @@ class ChatDialect:
         return self._event({"choices": [named]})
 
     def end(self, partial: PartialReply, charged: Charged) -> bytes:
-        """The end of a streamed reply: its usage if it was asked for, its cost as a comment, which clients ignore."""
+        """The end of a streamed reply: its usage if it was asked for, and its cost."""
         usage = self._event({"choices": [], "usage": usage_of(charged.usage)}) if self._reports_usage else b""
-        return usage + f": purser-cost-nano-usd {charged.nano_usd}\n\n".encode() + DONE
+        return usage + charged.comment + DONE
 
     def whole(self, partial: PartialReply, charged: Charged) -> dict[str, Any]:
         """The whole reply."""

@@ -64,11 +64,12 @@ class ResponsesDialect:
         return b"".join((*self._begin(), *map(self._event, self._items.add(choice["delta"]))))
 
     def end(self, partial: PartialReply, charged: Charged) -> bytes:
-        """The end of a streamed reply, with its usage, and its cost as a comment, which clients ignore."""
+        """The end of a streamed reply, with its usage and its cost."""
         ended = [*self._begin(), *map(self._event, self._items.close())]
         response = self.whole(partial, charged)
-        cost = f": purser-cost-nano-usd {charged.nano_usd}\n\n".encode()
-        return b"".join((*ended, cost, self._event((f"response.{response['status']}", {"response": response}))))
+        return b"".join(
+            (*ended, charged.comment, self._event((f"response.{response['status']}", {"response": response})))
+        )
 
     def whole(self, partial: PartialReply, charged: Charged) -> dict[str, Any]:
         """The whole reply."""

@@ -7,8 +7,9 @@ import pytest
 from purser.context.errors import InvalidMessage
 from purser.context.tokens import count_message
 from purser.context.tokens.images import Image
-from purser.context.tokens.messages import Part, parts_of
+from purser.context.tokens.messages import Part, further_fields, parts_of
 
+PDF = "data:application/pdf;base64,AAAA"
 ADDRESS = "https://example.org/a.png"
 UNKNOWN, LOW = Image(None, low_detail=False), Image(None, low_detail=True)
 
@@ -89,6 +90,63 @@ UNKNOWN, LOW = Image(None, low_detail=False), Image(None, low_detail=True)
 )
 def test_texts_images_reasoning_and_tool_calls_are_counted(message: dict[str, Any], parts: tuple[Part, ...]) -> None:
     assert parts_of(message) == parts
+
+
+@pytest.mark.parametrize(
+    ("part", "parts"),
+    [
+        ({"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}, ("a",)),
+        ({"type": "text", "text": "a", "citations": [{"title": "t"}]}, ("a", '{"citations":[{"title":"t"}]}')),
+        ({"type": "thinking", "thinking": "h", "signature": "s" * 65}, ("h", f'{{"signature":"{"s" * 65}"}}')),
+        ({"type": "refusal", "refusal": "no", "why": "w"}, ("no", '{"why":"w"}')),
+        ({"type": "image_url", "image_url": {"url": ADDRESS, "alt": "a"}, "x": 1}, (UNKNOWN, '{"alt":"a"}', '{"x":1}')),
+        (
+            {"type": "image_url", "image_url": {"url": f"{ADDRESS}?{'a' * 2_048}"}},
+            (UNKNOWN, f"{ADDRESS}?{'a' * 2_048}"),
+        ),
+        (
+            {"type": "image_url", "image_url": {"url": PDF}},
+            (f'{{"image_url":{{"url":"{PDF}"}},"type":"image_url"}}',),
+        ),
+        (
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA", "format": "application/pdf"}},
+            ('{"image_url":{"format":"application/pdf","url":"data:image/png;base64,AAAA"},"type":"image_url"}',),
+        ),
+        ({"type": "image", "source": {"type": "base64", "data": "AAAA", "x": 1}}, (UNKNOWN, '{"x":1}')),
+        ({"type": "tool_use", "id": "1", "name": "f", "input": {}, "caller": "c"}, ("f{}", '{"caller":"c"}')),
+        ({"type": "tool_result", "tool_use_id": "1" * 65, "content": "r"}, ("r", f'{{"tool_use_id":"{"1" * 65}"}}')),
+    ],
+)
+def test_what_no_rule_knows_of_a_part_counts_as_its_json(part: dict[str, Any], parts: tuple[Part, ...]) -> None:
+    assert parts_of({"role": "user", "content": [part]}) == parts
+
+
+def test_what_no_rule_knows_of_a_call_counts_as_its_json() -> None:
+    call = {
+        "id": "1",
+        "type": "function",
+        "x": "y",
+        "function": {"name": "f", "arguments": "{}", "signature": "s" * 65},
+    }
+    assert parts_of({"tool_calls": [call]}) == ("f{}", f'{{"signature":"{"s" * 65}"}}', '{"x":"y"}')
+
+
+def test_reasoning_counts_once_for_all_fields_that_repeat_it_and_in_full_where_they_differ() -> None:
+    blocks = [{"type": "thinking", "thinking": "a"}] * 2
+    repeated = {"thinking_blocks": blocks, "reasoning_content": "a", "reasoning": "b", "refusal": "no"}
+    assert parts_of(repeated) == ("a", "a", "b", "no")
+
+
+@pytest.mark.parametrize(
+    ("message", "further"),
+    [
+        ({"role": "tool", "tool_call_id": "1", "content": "a", "annotations": [], "audio": None, "refusal": "n"}, []),
+        ({"role": "user", "content": "a", "name": "bo", "x": None}, ['{"name":"bo","x":null}']),
+        ({"role": "r" * 65, "content": "a"}, [f'{{"role":"{"r" * 65}"}}']),
+    ],
+)
+def test_names_and_fields_that_no_message_has_count_apart_from_it(message: dict[str, Any], further: list[str]) -> None:
+    assert list(further_fields(message)) == further
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ def test_a_tier_that_costs_no_more_than_the_standard_price_passes(tier: str | No
     [
         ({"web_search_options": {}}, "web_search_options"),
         ({"audio": {"voice": "alloy"}}, "audio"),
+        ({"prediction": {"type": "content", "content": "x"}}, "prediction"),
         ({"modalities": ["text", "audio"]}, "modalities"),
         ({"modalities": ["image"]}, "modalities"),
         ({"modalities": "audio"}, "modalities"),
@@ -82,9 +83,32 @@ def test_an_earlier_reply_in_audio_is_refused() -> None:
         checked([{"role": "assistant", "audio": {"id": "audio_1"}}])
 
 
-def test_text_about_audio_and_images_pass() -> None:
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "video_url", "video_url": {"url": "https://example.org/v"}},
+        {"type": "file", "file": {"file_id": "f1"}},
+        {"type": "file", "file": {"file_data": "https://example.org/a.pdf"}},
+        {"type": "file", "file": {"file_data": "data:application/pdf;base64,AA==", "file_id": "f1"}},
+        {"type": "document", "source": {"type": "url", "url": "https://example.org/a"}},
+        {"type": "image_url", "image_url": {"url": "https://example.org/a.pdf?x=1"}},
+        {"type": "image_url", "image_url": {"url": "https://example.org/a", "format": "video/mp4"}},
+        {"type": "image_url", "image_url": {"url": "gs://bucket/a.png"}},
+        {"type": "image_url", "image_url": "file-1"},
+        {"type": "tool_result", "content": [{"type": "file", "file": {"file_id": "f1"}}]},
+        {"text": "a"},
+    ],
+)
+def test_a_part_whose_content_is_not_in_the_request_is_refused(part: dict[str, Any]) -> None:
+    with pytest.raises(Unsupported, match="a part of type"):
+        checked([{"role": "user", "content": [{"type": "text", "text": "see"}, part]}])
+
+
+def test_text_about_audio_images_and_files_with_their_data_pass() -> None:
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
-    checked([{"role": "user", "content": [{"type": "text", "text": "audio/mpeg"}, image, "plain"]}])
+    pdf = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,AA=="}}
+    there = {"type": "image_url", "image_url": {"url": "https://example.org/a.png?x", "detail": "low"}}
+    checked([{"role": "user", "content": [{"type": "text", "text": "audio/mpeg"}, image, there, pdf, "plain"]}])
 
 
 @pytest.mark.parametrize(

@@ -37,12 +37,21 @@ def judge(
     actor: Approver,
     now: datetime,
     *,
+    alone: Amount = NOTHING,
     trust_temporal_identity: bool = False,
 ) -> Outcome:
     """Applies the request's rules to a decision.
 
-    A denial is final. So is an approval, unless it grants more tokens than one person may: then a second person has to
+    A denial is final. So is an approval, unless it grants more than one person may: then a second person has to
     approve, and the grant is the amount to which both agreed.
+
+    Args:
+        request: the request.
+        decision: the decision.
+        actor: who decides.
+        now: the current time.
+        alone: what the actor has granted in the window of the request without a second person, and is in force.
+        trust_temporal_identity: whether decisions under asserted names count.
 
     Raises:
         DecisionRefused: the rules forbid the decision.
@@ -54,7 +63,7 @@ def judge(
     if decision.until is not None and decision.until <= now:
         raise InvalidRequest(f"until {decision.until.isoformat()!r} is not in the future: name a later time")
     amount = request.shortage if decision.amount is None else decision.amount
-    if not request.needs_two(amount):
+    if not request.needs_two(amount, alone):
         return Outcome(ApprovalState.APPROVED, amount, amount, decision.until)
     agreed = [past for past in request.agreed(now) if past.identity is not Identity.ASSERTED or trust_temporal_identity]
     if any(past.approver == actor.name for past in agreed):
@@ -81,13 +90,13 @@ def in_common(amount: Amount, agreed: Iterable[PastDecision]) -> Amount:
     return Amount(min(one.tokens for one in amounts), min(one.nano_usd for one in amounts))
 
 
-def expire(request: ApprovalRequest) -> Outcome:
+def expire(request: ApprovalRequest, alone: Amount = NOTHING) -> Outcome:
     """Applies the request's rules when its deadline passes without a decision.
 
-    The shortage is granted if `on_expiry` is `grant` and one person could have granted it: an expiry never counts as
-    two approvals.
+    The shortage is granted if `on_expiry` is `grant` and one person could have granted it after `alone`, which expiries
+    have granted in this window: an expiry never counts as two approvals.
     """
-    if request.rules.on_expiry is OnExpiry.GRANT and not request.needs_two(request.shortage):
+    if request.rules.on_expiry is OnExpiry.GRANT and not request.needs_two(request.shortage, alone):
         return Outcome(ApprovalState.APPROVED, request.shortage, request.shortage)
     return Outcome(ApprovalState.EXPIRED)
 

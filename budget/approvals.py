@@ -241,11 +241,12 @@ class ApprovalRequest:
             and (past.until is None or past.until > now)
         )
 
-    def needs_two(self, amount: Amount) -> bool:
-        """Whether `amount` is more than one person may grant."""
+    def needs_two(self, amount: Amount, alone: Amount = NOTHING) -> bool:
+        """Whether `amount` is more than one person may grant who has granted `alone` in this window already."""
         rules = self.rules
-        above = ((rules.two_people_above_tokens, amount.tokens), (rules.two_people_above_nano_usd, amount.nano_usd))
-        return any(most is not None and asked > most for most, asked in above)
+        tokens = (rules.two_people_above_tokens, amount.tokens, alone.tokens)
+        nano_usd = (rules.two_people_above_nano_usd, amount.nano_usd, alone.nano_usd)
+        return any(most is not None and more and more + given > most for most, more, given in (tokens, nano_usd))
 
     def decisions_needed(self, now: datetime) -> int:
         """How many more people have to approve to grant the whole shortage; 0 once the request is closed."""

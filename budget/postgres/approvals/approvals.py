@@ -224,7 +224,8 @@ class Approvals:
                     f"until does not apply: the request raises what task {request.task_id!r} asked for itself, which "
                     "ends with the task; leave until out"
                 )
-            outcome = judge(request, wanted, actor, lock["now"], trust_temporal_identity=self._trust)
+            alone = await self._granted_alone(own, tenant, request, actor, lock["now"])
+            outcome = judge(request, wanted, actor, lock["now"], alone=alone, trust_temporal_identity=self._trust)
             recorded = await self._record(own, tenant, wanted, actor, outcome, lock["now"])
             if outcome.state is ApprovalState.PENDING:
                 needed = outcome.decisions_needed
@@ -240,9 +241,9 @@ class Approvals:
             return await self._end_by(expire, tenant, approval_id)
         except BeyondCounting:
             # No one could have granted that: the balance is about to leave its range.
-            return await self._end_by(lambda _: Outcome(ApprovalState.EXPIRED), tenant, approval_id)
+            return await self._end_by(lambda *_: Outcome(ApprovalState.EXPIRED), tenant, approval_id)
 
-    async def _end_by(self, rule: Callable[[ApprovalRequest], Outcome], tenant: str, approval_id: str) -> int:
+    async def _end_by(self, rule: Callable[[ApprovalRequest, Amount], Outcome], tenant: str, approval_id: str) -> int:
         async with self._transaction() as own:
             # The transaction that holds the lock is about to end the request, or leaves it to the next sweep.
             lock = await own.fetchrow(_SQL["try_lock_request"], tenant, approval_id, self.now)
@@ -254,7 +255,7 @@ class Approvals:
             if request.moot:
                 await self._close(own, tenant, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
                 return 1
-            outcome = rule(request)
+            outcome = rule(request, await self._granted_alone(own, tenant, request, SWEEPER, lock["now"]))
             choice = Choice.APPROVE if outcome.state is ApprovalState.APPROVED else Choice.DENY
             decision = DecisionRequest(approval_id, str(uuid.uuid4()), choice)
             recorded = await self._record(own, tenant, decision, SWEEPER, outcome, lock["now"])
@@ -321,6 +322,12 @@ class Approvals:
         short, needed, approval_id = request.shortage, request.decisions_needed(now), request.approval_id
         await own.execute(_SQL["ask"], tenant, approval_id, short.tokens, short.nano_usd)
         await own.execute(_SQL["put_event"], tenant, approval_id, now, cause, None, needed, None)
+
+    async def _granted_alone(
+        self, own: Connection, tenant: str, request: ApprovalRequest, actor: Approver, now: datetime
+    ) -> Amount:
+        """What an approver has granted on the scope of a request alone; the lock on the scope keeps it so."""
+        return Amount(*row(await own.fetchrow(_SQL["granted_alone"], tenant, request.approval_id, actor.name, now)))
 
     async def _request(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:
         """Reads a request without the list of who waits, which people need and the rules of its end do not."""

@@ -117,6 +117,16 @@ from (select tenant, approval_id from approvals where state = 'pending' order by
 -- name: find_decision
 select digest, answer from decisions where tenant = $1 and decision_id = $2;
 
+-- name: granted_alone
+-- What a person has granted on the scope of a request in its window without a second one, as far as it is in force.
+-- What raised the limit that a task requested for itself is no grant of the scope.
+select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano
+from approvals a join grants g on g.tenant = a.tenant and g.scope_id = a.scope_id and g.window_start = a.window_start
+where a.tenant = $1 and a.approval_id = $2 and a.task = '' and g.approval_id is not null and g.granted_by = $3
+  and g.ended_at is null and (g.until is null or g.until > $4)
+  and not exists (select from decisions d where d.tenant = g.tenant and d.approval_id = g.approval_id
+                  and d.choice = 'approve' and d.approver <> g.granted_by);
+
 -- name: insert_decision
 -- Returns no row if the id is bound to a decision on another scope, which the lock held here does not cover.
 insert into decisions select d.* from jsonb_populate_record(null::decisions, $2) d where d.tenant = $1

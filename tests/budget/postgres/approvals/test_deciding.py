@@ -141,6 +141,29 @@ async def test_two_people_are_needed_above_the_amount_and_each_is_recorded(desk:
     assert await desk.decide(ticket, "d1") == Decided(ApprovalState.PENDING, 1)
 
 
+async def test_what_one_person_has_granted_in_the_window_counts_towards_the_amount(desk: Desk) -> None:
+    await desk.policy(approval={"two_people_above_tokens": 100})
+    assert (await desk.decide(await desk.ask("k1", 500), "d0", grant_tokens=60)).state is ApprovalState.APPROVED
+    second = await desk.ask("k1", 500)
+    assert await desk.decide(second, "d1", grant_tokens=60) == Decided(ApprovalState.PENDING, 1)
+    assert await desk.decide(second, "d2", actor=BOB, grant_tokens=60) == Decided(ApprovalState.APPROVED, 0)
+    # What two have agreed to, and what another has granted, is not alice's alone.
+    third = await desk.ask("k1", 500)
+    assert (await desk.decide(third, "d3", actor=BOB, grant_tokens=100)).state is ApprovalState.APPROVED
+    fourth = await desk.ask("k1", 500)
+    assert (await desk.decide(fourth, "d4", grant_tokens=40)).state is ApprovalState.APPROVED
+    assert await desk.grants() == [(60, 0), (60, 0), (100, 0), (40, 0)]
+
+
+async def test_a_grant_that_has_ended_counts_no_more(desk: Desk) -> None:
+    await desk.policy(approval={"two_people_above_tokens": 100})
+    soon = NOW + timedelta(minutes=1)
+    assert (await desk.decide(await desk.ask("k1", 500), "d1", grant_tokens=100, until=soon)).decisions_needed == 0
+    again = await desk.ask("k1", 500)
+    desk.at(soon)
+    assert (await desk.decide(again, "d2", grant_tokens=100)).state is ApprovalState.APPROVED
+
+
 async def test_a_refused_decision_leaves_no_trace_and_may_be_made_by_another(desk: Desk) -> None:
     await desk.policy(approval={"not_submitter": True})
     ticket = await desk.ask("k1", 500, submitter="alice")

@@ -47,6 +47,18 @@ async def test_deadline_and_silence_follow_the_policy(desk: Desk) -> None:
     assert (await desk.hold("k1", 500)).gate.verdict.admits
 
 
+async def test_silence_grants_no_more_in_a_window_than_one_person_may(desk: Desk) -> None:
+    await desk.policy(approval={"deadline_s": 60, "on_expiry": "grant", "two_people_above_tokens": 500})
+    await desk.ask("k1", 500)
+    desk.at(NOW + timedelta(seconds=60))
+    assert await desk.approvals.expire_due() == 1
+    await desk.spend(500)
+    again = await desk.ask("k2", 200)
+    desk.at(NOW + timedelta(seconds=120))
+    assert await desk.approvals.expire_due() == 1
+    assert (await desk.grants(), await desk.state(again)) == ([(400, 0)], ApprovalState.EXPIRED)
+
+
 async def test_a_shortage_beyond_the_largest_grant_is_granted_in_part(desk: Desk) -> None:
     await desk.policy(limit_nano_usd=70, approval={"on_expiry": "grant"})
     asks = [Amount(5, MAX_CALL_NANO_USD)] * 12

@@ -2,7 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
+from unicodedata import normalize
+from urllib.parse import unquote, urlsplit
+
+_DOTS = ". \u3002"
+"""Characters of a segment that is read as one of dots: the last one is the full stop of Chinese."""
 
 
 def is_below(address: str, base: str) -> bool:
@@ -12,9 +16,27 @@ def is_below(address: str, base: str) -> bool:
     except ValueError:
         return False
     folders, allowed_folders = asked.path.strip("/").split("/"), allowed.path.strip("/").split("/")
-    plain = not (asked.query or asked.fragment or {"..", "."} & set(folders) or "%" in asked.path)
+    plain = not (asked.query or asked.fragment or "%" in asked.path) and is_plain_path(asked.path)
     same_host = (asked.scheme, asked.netloc) == (allowed.scheme, allowed.netloc)
     return plain and same_host and (allowed_folders == [""] or folders[: len(allowed_folders)] == allowed_folders)
+
+
+def is_plain_path(path: str) -> bool:
+    """Whether every server reads a path alike: no segment is `.` or `..`, or may be taken for one.
+
+    Some decode a path twice, or decode forms that UTF-8 forbids; some ignore what follows a `;` in each segment, or a
+    control character; some take the wide forms of dots and slashes for the usual ones.
+    """
+    return all(map(_is_plain, path.split("/")))
+
+
+def _is_plain(segment: str) -> bool:
+    try:
+        read = normalize("NFKC", unquote(segment, errors="strict"))
+    except UnicodeDecodeError:
+        return False
+    name = read.partition(";")[0]
+    return read.isprintable() and not set("/\\%?#") & set(read) and not (name and not name.strip(_DOTS))
 
 
 def ids_in_circles(edges: Mapping[str, Sequence[str]]) -> list[str]:

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 
 import httpx
 
+from purser.activities.tasks.checks import is_plain_path
 from purser.gateway.errors import TargetRefused
 
 MAX_URL = 2_048
 _PLAIN = re.compile(r"[!-~]+")
-# A server may decode these, once or twice, before it resolves the path, and then reach another one.
-_DISGUISED = re.compile(r"%2e|%2f|%5c|%25|\\", re.IGNORECASE)
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -56,10 +55,9 @@ def _parse(url: str) -> httpx.URL:
         raise TargetRefused("url is not valid: it must begin with https:// and a host")
     if parsed.userinfo or parsed.fragment:
         raise TargetRefused("url is not valid: it must not contain a user, password or fragment")
-    path = url.partition("?")[0]
-    # Some servers ignore what follows a `;` in each segment.
-    if _DISGUISED.search(path) or any(part.partition(";")[0] in (".", "..") for part in path.split("/")):
-        raise TargetRefused("url is not valid: its path must not contain dot segments or encoded dots or slashes")
+    # As it is given: the client has resolved dot segments of what it has parsed.
+    if not is_plain_path(url.partition("?")[0]):
+        raise TargetRefused("url is not valid: its path must not contain dot segments, or what may be taken for one")
     return parsed
 
 

@@ -68,9 +68,10 @@ class ApprovalRulesView(View):
     not_submitter: bool
     """Bars the person who submitted the task from deciding."""
     two_people_above_tokens: int | None
-    """Grants above this many tokens need two people; `null`: never."""
+    """Grants of one person above this many tokens, all that are in force in the window together, need a second one;
+    `null`: never."""
     two_people_above_nano_usd: int | None
-    """Grants above this much money need two people too; `null`: never."""
+    """The same of money; `null`: never."""
     deadline_s: int
     on_expiry: OnExpiry
     remind_s: int | None

@@ -90,7 +90,7 @@ class Purser(_Common):
         nano_usd: int | None = None,
         key: str | None = None,
         tags: Mapping[str, str] | None = None,
-        attempt: int | None = 1,
+        attempt: int | None = None,
         tries: int = 1,
         lease_s: float = 60.0,
         wait_s: float = 30.0,
@@ -109,8 +109,8 @@ class Purser(_Common):
             nano_usd: The most that the call may cost, instead of a price.
             key: Identifies the call, to join its hold after a crash; a new one if left out.
             tags: Labels of the call.
-            attempt: Number of its first request to the provider, for callers that count their attempts durably; `None`:
-                the next of its hold, which another process may have left open.
+            attempt: Number of its first request to the provider, for callers that count their attempts durably; if left
+                out, the next of its hold, which another process may have left open.
             tries: How often the work was tried, this time included: if the call of `key` has ended, `key/2` takes its
                 place, and so on to `key/{tries}`.
             lease_s: How long the hold outlives this process.
@@ -210,7 +210,7 @@ class AsyncPurser(_Common):
         nano_usd: int | None = None,
         key: str | None = None,
         tags: Mapping[str, str] | None = None,
-        attempt: int | None = 1,
+        attempt: int | None = None,
         tries: int = 1,
         lease_s: float = 60.0,
         wait_s: float = 30.0,

@@ -86,22 +86,23 @@ class Streamed:
         if isinstance(chunk, str):
             self._text += chunk
             return
-        match plain(chunk):
+        block = plain(chunk)
+        match block:
             case {"type": "message_start", "message": message}:  # Anthropic: input, and a first figure of the output
                 self._begun = _usage_in(plain(message))
             case {"type": "message_delta", "usage": final}:
                 self._report((self._begun or {}) | {k: v for k, v in plain(final).items() if v is not None})
             case {"response": response, "type": "response.completed" | "response.incomplete" | "response.failed"}:
                 self._report(_usage_in(plain(response)))
-            case {"usage": block} if block:  # OpenAI and LiteLLM, in the last chunk
-                self._report(_usage_in(plain(block)))
-            case {"type": "AIMessageChunk", "usage_metadata": block}:  # LangChain: a difference in each chunk
-                self._begun = _sum(self._begun or {}, block or {})
+            case {"usage": usage} if usage:  # OpenAI and LiteLLM, in the last chunk
+                self._report(_usage_in(plain(usage)))
+            case {"type": "AIMessageChunk", "usage_metadata": usage}:  # LangChain: a difference in each chunk
+                self._begun = _sum(self._begun or {}, usage or {})
                 if self._begun.get("output_tokens"):
                     self._report(_usage_in(self._begun))
-            case {"usage_metadata": block} | {"usageMetadata": block} if block:  # Gemini: cumulative in every chunk
-                self._report(_usage_in(plain(block)))
-        self._text += "".join(_texts(plain(chunk)))
+            case {"usage_metadata": usage} | {"usageMetadata": usage} if usage:  # Gemini: cumulative in every chunk
+                self._report(_usage_in(plain(usage)))
+        self._text += "".join(_texts(block))
 
     def _report(self, usage: dict[str, Any] | None) -> None:
         """Takes a usage block, unless it says that nothing was used: that comes from who does not report."""

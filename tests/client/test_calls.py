@@ -1,12 +1,14 @@
 """`with purser.call(...)`: held, capped, and charged as the provider served it, however the block ends."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx
 import openai
 import pytest
+from pydantic import BaseModel
 
 from purser.compose.demo.provider import Fault, FaultKind, Reply, Rule
 from purser.context.tokens import count_text
@@ -16,6 +18,7 @@ from purser_client import (
     BudgetBusy,
     BudgetRefused,
     CallEnded,
+    InvalidRequest,
     NotStarted,
     Patience,
     Purser,
@@ -122,6 +125,26 @@ async def test_a_request_that_may_have_cost_something_is_charged_its_estimate(wo
         async with purser.call(PATH, model=MODEL, messages=HELLO, max_output_tokens=50) as call:
             await provider.chat.completions.create(model=MODEL, messages=HELLO, max_tokens=await call.start())
     assert await world.figures() == (call.hold.tokens, 0)
+
+
+class _Answer(BaseModel):
+    number: int
+
+
+async def test_a_reply_that_was_cut_and_cannot_be_parsed_is_charged_as_it_was_served(world: World) -> None:
+    purser, provider = await world.client(), await world.openai()
+    world.provider.control.add_rule(Rule(reply=Reply(content=WORDS)))
+
+    async def work() -> None:
+        async with purser.call(PATH, model=MODEL, messages=HELLO, max_output_tokens=20) as call:
+            await provider.chat.completions.parse(
+                model=MODEL, messages=HELLO, max_tokens=await call.start(), response_format=_Answer
+            )
+
+    with pytest.raises(openai.LengthFinishReasonError):
+        await work()
+    assert world.served_tokens() == [EXACT + 20]
+    assert await world.figures() == (EXACT + 20, 0)
 
 
 async def test_a_further_attempt_charges_the_one_that_never_reported(world: World) -> None:
@@ -322,13 +345,16 @@ async def test_a_cancel_while_the_gateway_answers_leaves_nothing_open(world: Wor
     assert await world.figures() == (7 if cut_at == "settle" else 0, 0)
 
 
-async def test_a_cancel_while_the_gate_answers_leaves_no_hold(world: World) -> None:
+@pytest.mark.parametrize("times", [1, 5])
+async def test_a_cancel_while_the_gate_answers_leaves_no_hold(world: World, times: int) -> None:
+    """Also if it is repeated until the task ends, as anyio does."""
     purser = await world.client()
 
     async def cancel(response: httpx.Response) -> None:
         if response.request.url.path == "/v1/holds":
-            working.cancel()
-            await asyncio.sleep(0)
+            for _ in range(times):
+                working.cancel()
+                await asyncio.sleep(0)
 
     async def work() -> None:
         async with purser.call(PATH, model=MODEL, input_tokens=5, max_output_tokens=50, lease_s=600):
@@ -401,8 +427,45 @@ async def test_a_cancel_while_the_block_ends_does_not_stop_its_charge(world: Wor
     assert await world.figures() == (5 + 4, 0)
 
 
-def test_terms_that_make_no_sense_are_refused() -> None:
+async def test_a_lease_that_no_thread_can_keep_alive_leaves_no_hold(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = await world.plain()
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    def work() -> None:
+        monkeypatch.setattr("threading.Thread.start", refuse)
+        with pytest.raises(RuntimeError), plain.call(PATH, model=MODEL, messages=HELLO):
+            raise AssertionError("it goes on")
+        monkeypatch.undo()
+
+    await asyncio.to_thread(work)
+    assert await world.figures() == (0, 0)
+
+
+async def test_a_report_that_is_refused_is_noted_as_a_charged_estimate(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    purser = await world.client()
+    call = purser.call(PATH, model=MODEL, input_tokens=5, max_output_tokens=50)
+
+    async def work() -> None:
+        async with call:
+            await call.start()
+            await call.settle({"total": -1})
+
+    with pytest.raises(InvalidRequest):
+        await work()
+    assert await world.figures() == (55, 0)
+    assert f"hold {call.hold.hold_id} is charged its estimate: usage field 'total' is -1" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "terms", [{"max_output_tokens": 0}, {"min_output_tokens": 0}, {"input_tokens": -1}, {"attempt": 0}], ids=str
+)
+def test_terms_that_make_no_sense_are_refused(terms: dict[str, Any]) -> None:
     purser = Purser("http://127.0.0.1:9", "none", patience=Patience(retries=0))
-    with pytest.raises(ValueError, match="max_output_tokens"):
-        purser.call(PATH, max_output_tokens=0)
-    purser.close()
+    with purser, pytest.raises(ValueError, match=next(iter(terms))):
+        purser.call(PATH, **terms)

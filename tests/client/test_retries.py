@@ -3,10 +3,21 @@
 import asyncio
 from typing import Any
 
+import httpx
 import pytest
 
 from purser.gateway.access.roles import Role
-from purser_client import Patience, Problem, Purser, PurserError, TimedOut, Unanswered, Unauthenticated, Unreadable
+from purser_client import (
+    AsyncPurser,
+    Patience,
+    Problem,
+    Purser,
+    PurserError,
+    TimedOut,
+    Unanswered,
+    Unauthenticated,
+    Unreadable,
+)
 from purser_client.types import Problem as ProblemView
 from tests.client.conftest import MODEL, PATH, World
 from tests.client.relay import relaying
@@ -25,6 +36,75 @@ async def test_a_call_whose_answers_are_lost_is_held_and_charged_once(world: Wor
     assert len(relay.lost) == 2
     assert await world.figures() == (12, 0)
     assert await world.gateway.pool.fetchval("select count(*) from holds") == 1
+
+
+@pytest.mark.parametrize("way", ["awaited", "plain", "interrupted"])
+async def test_a_call_that_never_learns_that_it_has_started_costs_nothing(world: World, way: str) -> None:
+    """It is not sent: the gateway has started its attempt, and every answer that says so is lost."""
+    async with relaying(world.gateway.url) as relay:
+        relay.losing, relay.times = "/attempts", 3
+        key, patience = await world.key(), Patience(timeout_s=60, retries=2)
+        terms: Any = {"model": MODEL, "input_tokens": 5, "max_output_tokens": 50}
+
+        def work() -> None:
+            with Purser(relay.url, key, patience=patience) as plain, plain.call(PATH, **terms) as call:
+                if way == "interrupted":
+                    relay.times = 0
+                    plain._http.event_hooks["response"].append(_interrupt)
+                call.start()
+
+        if way == "awaited":
+            with pytest.raises(Unanswered):
+                async with AsyncPurser(relay.url, key, patience=patience) as purser, purser.call(PATH, **terms) as call:
+                    await call.start()
+        else:
+            with pytest.raises(Unanswered if way == "plain" else KeyboardInterrupt):
+                await asyncio.to_thread(work)
+    assert await world.figures() == (0, 0)
+
+
+def _interrupt(response: httpx.Response) -> None:
+    if response.request.url.path.endswith("/attempts"):
+        raise KeyboardInterrupt
+
+
+async def test_a_further_attempt_without_an_answer_charges_the_one_before(world: World) -> None:
+    async with relaying(world.gateway.url) as relay:
+        purser = AsyncPurser(relay.url, await world.key(), patience=Patience(timeout_s=60, retries=0))
+
+        async def work() -> None:
+            async with purser, purser.call(PATH, model=MODEL, input_tokens=5, max_output_tokens=50) as call:
+                await call.start()
+                relay.losing, relay.times = "/attempts", 1
+                await call.start()
+
+        with pytest.raises(Unanswered):
+            await work()
+    assert await world.figures() == (55, 0)
+
+
+async def test_a_cost_that_was_not_settled_is_not_that_of_a_further_attempt(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    purser = await world.client()
+    send = purser.send
+    lost: list[Any] = []
+
+    async def once_away(operation: Any) -> Any:
+        if operation.name == "holds_settle" and not lost:
+            lost.append(operation)
+            raise Unanswered("away")
+        return await send(operation)
+
+    monkeypatch.setattr(purser, "send", once_away)
+    async with purser.call(PATH, nano_usd=900, input_tokens=1, max_output_tokens=1) as call:
+        await call.start()
+        with pytest.raises(Unanswered):
+            await call.settle({"total": 1}, nano_usd=700)
+        await call.start()
+        call.arrived({"usage": {"input": 1, "output": 1}})
+    assert call.charged is not None
+    assert call.charged.charged.nano_usd == 900
 
 
 async def test_an_addition_whose_answer_is_lost_is_added_once(world: World) -> None:
@@ -113,9 +193,9 @@ def test_detail_and_remedy_are_two_sentences(detail: str) -> None:
     assert str(Problem(ProblemView.model_validate(fields))) == detail
 
 
-async def test_a_call_without_a_number_goes_on_where_its_hold_is(world: World) -> None:
+async def test_a_key_goes_on_where_its_hold_is(world: World) -> None:
     purser = await world.client()
-    terms: Any = {"model": MODEL, "input_tokens": 5, "max_output_tokens": 20, "key": "k2", "attempt": None}
+    terms: Any = {"model": MODEL, "input_tokens": 5, "max_output_tokens": 20, "key": "k2"}
     lost = purser.call(PATH, **terms)
     await lost.__aenter__()
     await lost.start()

@@ -13,7 +13,7 @@ from purser.activities.models.litellm_library import litellm_library
 from purser.budget.usage import Usage, normalize
 from purser_client.calls.costs import costs_nothing
 from purser_client.counting import cautious, input_tokens
-from purser_client.errors import UnknownUsage
+from purser_client.errors import Unanswered, UnknownUsage
 from purser_client.usage import Streamed, usage_of
 
 
@@ -159,6 +159,26 @@ def test_an_error_says_whether_something_was_charged(error: Any, nothing: bool) 
 def test_an_error_in_the_handler_of_another_counts_by_itself() -> None:
     error = httpx.ReadTimeout("a fallback, which may have worked")
     error.__context__ = httpx.ConnectError("the first provider")
+    assert not costs_nothing(error)
+
+
+def test_a_chunk_is_made_plain_once() -> None:
+    made: list[int] = []
+
+    class Chunk:
+        def model_dump(self) -> dict[str, Any]:
+            made.append(1)
+            return {"choices": [{"delta": {"content": "hello"}}]}
+
+    streamed = Streamed(len)
+    streamed.add(Chunk())
+    assert streamed.estimate(9, 60) == {"input": 9, "output": 5, "estimated": True}
+    assert made == [1]
+
+
+def test_a_gateway_that_is_away_says_nothing_of_the_request_to_the_provider() -> None:
+    error = Unanswered("raised in the block, after the provider has answered")
+    error.__cause__ = httpx.ConnectError("the gateway")
     assert not costs_nothing(error)
 
 

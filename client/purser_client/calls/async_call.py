@@ -123,7 +123,8 @@ class AsyncCall(OpenCall):
         try:
             return await asyncio.shield(sending)
         except asyncio.CancelledError:
-            await asyncio.wait((sending,), timeout=_LAST_ANSWER_S)
+            with suppress(asyncio.CancelledError):  # anyio cancels again and again
+                await uncancelled(asyncio.wait((sending,), timeout=_LAST_ANSWER_S))
             if sending.cancel():
                 raise
             with suppress(StopIteration, PurserError):

@@ -51,11 +51,12 @@ class Call(OpenCall):
     def __enter__(self) -> Self:
         try:
             self._run(self._course.admit())
+            keeper = threading.Thread(target=self._keep, name="purser-lease", daemon=True)
+            keeper.start()  # which fails where there are too many threads, and while the interpreter shuts down
         except BaseException as error:
             self._run(self._course.end(error))
             raise
-        self._keeper = threading.Thread(target=self._keep, name="purser-lease", daemon=True)
-        self._keeper.start()
+        self._keeper = keeper
         return self
 
     def __exit__(

@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from purser_client.calls.costs import costs_nothing
+from purser_client.calls.costs import costs_nothing, usage_in
 from purser_client.counting import Count, input_tokens
 from purser_client.errors import (
     CallEnded,
@@ -15,6 +15,7 @@ from purser_client.errors import (
     KeyReused,
     NotFound,
     NotStarted,
+    Problem,
     PurserError,
     not_admitted,
 )
@@ -56,7 +57,7 @@ class Terms:
     nano_usd: int | None = None
     key: str | None = None
     tags: Mapping[str, str] | None = None
-    attempt: int | None = 1
+    attempt: int | None = None
     tries: int = 1
     lease_s: float = 60.0
     wait_s: float = 30.0
@@ -64,8 +65,11 @@ class Terms:
 
     def __post_init__(self) -> None:
         listed(self.path)
-        if min(self.max_output_tokens, self.lease_s, self.attempt or 1, self.tries) < 1:
-            raise ValueError("max_output_tokens, lease_s, attempt and tries must be at least 1")
+        numbers = (self.max_output_tokens, self.lease_s, self.tries, self.min_output_tokens, self.attempt)
+        if any(number < 1 for number in numbers if number is not None):
+            raise ValueError("max_output_tokens, min_output_tokens, lease_s, attempt and tries must be at least 1")
+        if self.input_tokens is not None and self.input_tokens < 0:
+            raise ValueError("input_tokens must not be negative")
 
     @property
     def lease_ms(self) -> int:
@@ -93,6 +97,8 @@ class CallCourse:
     """Number of the last attempt that has started."""
     _report: Mapping[str, Any] | None = None
     _cost: int | None = None
+    _unsent: int | None = None
+    """Number of an attempt that may have started: no answer says so, and its request never leaves."""
     _ended: bool = False
 
     def __post_init__(self) -> None:
@@ -137,7 +143,7 @@ class CallCourse:
             else:
                 break
         self.held = answer
-        if self.terms.attempt is None:
+        if self.terms.attempt is None and self.terms.key is not None:
             stored: StoredHoldView = yield holds.show(self.hold_id)
             self.attempt = stored.attempts
         if answer.delay_ms:
@@ -158,12 +164,17 @@ class CallCourse:
             NotAdmitted: a further attempt does not fit.
             Conflict: the hold has ended, for example because its lease has.
         """
-        step: StepView = yield holds.start_attempt(self.hold_id, self.attempt + 1)
+        number = self._unsent = self.attempt + 1
+        try:
+            step: StepView = yield holds.start_attempt(self.hold_id, number)
+        except Problem as error:
+            if not error.problem.retryable:  # the answer is that it has not started
+                self._unsent = None
+            raise
+        self._unsent = None
         if step.verdict not in ("allow", "warn"):
             raise not_admitted(step)
-        self.attempt += 1
-        self.started = True
-        self.streamed, self._report = Streamed(self.count), None
+        self._begin(number)
         return self.max_tokens
 
     def settle(self, reply: object, nano_usd: int | None) -> Course[SettlementView]:
@@ -195,7 +206,15 @@ class CallCourse:
                 raise
             log.warning("hold %s is left to its lease: %s", self.hold_id, failure)
 
+    def _begin(self, number: int) -> None:
+        """Forgets what is known of the attempt before."""
+        self.attempt, self.started = number, True
+        self.streamed, self._report, self._cost = Streamed(self.count), None, None
+
     def _end(self, error: BaseException | None) -> Course[None]:
+        if self._unsent is not None:
+            self._begin(self._unsent)
+            self.send_nothing()
         if not self.started:
             yield from self._release()
             return
@@ -207,14 +226,18 @@ class CallCourse:
             return
         try:
             yield from self._send_report()
-        except InvalidRequest:
+        except InvalidRequest as refused:
             yield from self._release()
-            raise
+            if error is None:
+                raise
+            log.warning("hold %s is charged its estimate: %s", self.hold_id, refused)
 
     def _unreported(self, error: BaseException | None) -> Mapping[str, Any] | None:
         """What is known of the usage of a call that nobody has settled."""
         if self.streamed.usage is not None:
             return self.streamed.usage
+        if error is not None and (usage := usage_in(error)) is not None:
+            return usage
         if self.streamed.parts:
             return self.streamed.estimate(self.prompt, self.max_tokens)
         return NOTHING if error is not None and costs_nothing(error) else None

@@ -1,6 +1,7 @@
 """What the model reads and writes, in the form that the client counts."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from langchain.agents.middleware import ModelRequest, ModelResponse
@@ -38,8 +39,10 @@ def limit_of(request: ModelRequest[Any]) -> int | None:
 
 
 def settings_of(request: ModelRequest[Any], max_tokens: int) -> dict[str, Any]:
-    """The settings with another limit of the reply."""
-    named = next((name for name in _LIMITS if name in request.model_settings), _LIMITS[0])
+    """The settings with another limit of the reply, by the name that the request or its model has for it."""
+    stated = (name for name in _LIMITS if name in request.model_settings)
+    known = (name for name in _LIMITS if hasattr(request.model, name))
+    named = next(chain(stated, known), _LIMITS[0])
     return {**request.model_settings, named: max_tokens}
 
 

@@ -47,18 +47,19 @@ def tools_of(request: Mapping[str, Any]) -> list[Any]:
 
 
 def limit_of(request: Mapping[str, Any], kind: CallTypes) -> int | None:
-    """The most that the reply may have, if the request says. A hold has at least one token of output."""
+    """The most that its replies may have in sum, if the request says. A hold has at least one token of output."""
     if not HELD[kind]:
         return 1
-    return next((request[name] for name in HELD[kind] if request.get(name) is not None), None)
+    limit = next((request[name] for name in HELD[kind] if request.get(name) is not None), None)
+    return None if limit is None else limit * _replies(request)
 
 
 def held(request: Mapping[str, Any], kind: CallTypes, max_tokens: int) -> dict[str, Any]:
-    """What the hold covers: one request, with a reply of this size at most, whose usage is reported."""
+    """What the hold covers: one request, with replies of this size at most in sum, whose usage is reported."""
     if not HELD[kind]:
         return {**request, "max_retries": _NoRetries()}
     named = [name for name in HELD[kind] if request.get(name) is not None] or HELD[kind][-1:]
-    changed = {**request, **dict.fromkeys(named, max_tokens)}
+    changed = {**request, **dict.fromkeys(named, max(1, max_tokens // _replies(request)))}
     # LiteLLM would send the request to another model without asking a callback.
     changed.pop("context_window_fallback_dict", None)
     if "num_retries" in request or not _routed(request):
@@ -67,6 +68,11 @@ def held(request: Mapping[str, Any], kind: CallTypes, max_tokens: int) -> dict[s
     if kind is not CallTypes.aresponses and request.get("stream") and request.get("stream_options") is None:
         changed["stream_options"] = {"include_usage": True}
     return changed
+
+
+def _replies(request: Mapping[str, Any]) -> int:
+    """How many replies the provider writes, each up to the limit."""
+    return max(request.get("n") or 1, request.get("best_of") or 1)
 
 
 def _routed(request: Mapping[str, Any]) -> bool:

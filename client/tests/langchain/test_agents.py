@@ -9,11 +9,14 @@ import httpx
 import pytest
 from doors import WORDS, Door, words
 from langchain.agents import create_agent
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, UsageMetadata
+from langchain_core.messages import AIMessage, BaseMessage, UsageMetadata
+from langchain_core.outputs import ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+from pydantic import BaseModel
 from roads import HELLO
 from table import ARRIVED, OUTPUT, PROMPT
 
@@ -21,6 +24,7 @@ from purser_client import BudgetRefused, Purser, PurserError
 from purser_client.langchain import PurserMiddleware
 
 CALL = {"id": "call-1", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
+WRONG = {"id": "call-1", "function": {"name": "Answer", "arguments": '{"number": "ten"}'}}
 SAID = {"messages": [("user", HELLO)]}
 THREAD = {"configurable": {"thread_id": "t1"}}
 
@@ -78,12 +82,58 @@ async def test_a_stream_that_is_not_awaited_and_breaks_off_is_charged_what_has_a
     await door.is_charged(PROMPT + ARRIVED)
 
 
+class Answer(BaseModel):
+    """What an agent has to answer."""
+
+    number: int
+
+
+@pytest.mark.parametrize(
+    ("form", "reply"),
+    [
+        (ToolStrategy(Answer, handle_errors=False), {"tool_calls": [WRONG]}),
+        (ToolStrategy(Answer, handle_errors=False), {"tool_calls": [WRONG, {**WRONG, "id": "call-2"}]}),
+        (ProviderStrategy(Answer), {"content": '{"number": "ten"}'}),
+        (ProviderStrategy(Answer), {"content": " ".join(["hello"] * 2 * OUTPUT)}),
+    ],
+    ids=["wrong", "two", "no-json", "cut"],
+)
+async def test_a_reply_that_is_not_of_the_form_is_charged_as_it_was_served(
+    door: Door, road_of: Callable[..., Any], form: Any, reply: dict[str, Any]
+) -> None:
+    await door.script(rules=[{"reply": reply}])
+    with pytest.raises(Exception, match=r"(?i)parse|multiple"):
+        await road_of().agent(response_format=form).ainvoke(SAID)
+    [served] = await door.served()
+    await door.is_charged(served["charged_tokens"])
+
+
 async def test_a_usage_of_zeros_is_no_report(door: Door) -> None:
     zeros = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
     model = GenericFakeChatModel(messages=iter([AIMessage("hello", usage_metadata=zeros)]))
     middleware = PurserMiddleware(door.purser, path=door.path, max_output_tokens=OUTPUT)
     await create_agent(model, middleware=[middleware]).ainvoke(SAID)
     await door.is_charged(PROMPT + OUTPUT)
+
+
+class _Gemini(GenericFakeChatModel):
+    """Reads the limit of a reply by its own name, as the models of Google do, and no other."""
+
+    max_output_tokens: int = OUTPUT
+    sent: int | None = None
+    """The limit of the last request."""
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **named: Any) -> ChatResult:
+        self.sent = named.get("max_output_tokens")
+        return super()._generate(messages)
+
+
+async def test_the_output_is_capped_by_the_name_that_the_model_has_for_it(door: Door) -> None:
+    await door.limit(PROMPT + 20)
+    model = _Gemini(messages=iter([AIMessage("hello")]))
+    middleware = PurserMiddleware(door.purser, path=door.path, min_output_tokens=10)
+    await create_agent(model, middleware=[middleware]).ainvoke(SAID)
+    assert model.sent == 20
 
 
 async def test_an_interrupt_asks_a_person_and_the_resumed_run_makes_the_call_once(

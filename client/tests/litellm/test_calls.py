@@ -7,6 +7,7 @@ import json
 import logging
 import pickle
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -49,14 +50,40 @@ class _NarrowModel(httpx.AsyncHTTPTransport):
         return httpx.Response(400, json={"error": error}, request=request)
 
 
-@pytest.fixture
-async def narrow() -> AsyncIterator[None]:
-    async with httpx.AsyncClient(transport=_NarrowModel(), timeout=60) as http:
+class _SeveralReplies(httpx.AsyncBaseTransport):
+    """Answers with three replies of ten tokens, as far as the usage says."""
+
+    held = cap = 0
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.cap = json.loads(request.content)["max_tokens"]
+        _, self.held = await self._door.figures()
+        message = {"role": "assistant", "content": "hello"}
+        choices = [{"index": number, "message": message, "finish_reason": "stop"} for number in range(3)]
+        usage = {"prompt_tokens": PROMPT, "completion_tokens": 30, "total_tokens": PROMPT + 30}
+        answer = {"id": "1", "object": "chat.completion", "created": 1, "model": MODEL}
+        return httpx.Response(200, json={**answer, "choices": choices, "usage": usage}, request=request)
+
+
+@asynccontextmanager
+async def _sent_by(transport: httpx.AsyncBaseTransport) -> AsyncIterator[None]:
+    async with httpx.AsyncClient(transport=transport, timeout=60) as http:
         litellm.in_memory_llm_clients_cache.flush_cache()
         litellm.aclient_session = http
+        try:
+            yield
+        finally:
+            litellm.aclient_session = None
+            litellm.in_memory_llm_clients_cache.flush_cache()
+
+
+@pytest.fixture
+async def narrow() -> AsyncIterator[None]:
+    async with _sent_by(_NarrowModel()):
         yield
-        litellm.aclient_session = None
-        litellm.in_memory_llm_clients_cache.flush_cache()
 
 
 @of_each_kind
@@ -150,6 +177,16 @@ async def test_a_request_is_counted_and_capped_whatever_form_it_has(door: Door, 
     del params["max_tokens"], params["model"]
     await litellm.acompletion("openai/gpt-4o", SAID, max_completion_tokens=OUTPUT, **params)
     await door.is_charged(PROMPT + 20)
+
+
+async def test_several_replies_are_held_and_capped_in_sum(door: Door, road_of: Callable[..., Any]) -> None:
+    await door.limit(PROMPT + 2 * OUTPUT)
+    several = _SeveralReplies(door)
+    async with _sent_by(several):
+        await litellm.acompletion(messages=SAID, n=3, **road_of(min_output_tokens=10).params)
+    assert several.held == PROMPT + 2 * OUTPUT
+    assert several.cap == 2 * OUTPUT // 3
+    await door.is_charged(PROMPT + 30)
 
 
 async def test_a_call_that_outlasts_its_lease_is_charged_its_estimate_until_it_reports(

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from purser.benchmarks.compaction import tools
-from purser.benchmarks.compaction.conversations import MODEL, LabelledConversation, optional_rows
+from purser.benchmarks.compaction.conversations import MODEL, LabelledConversation
 from purser.benchmarks.compaction.pairs import is_ours, pair_table, pairs
 from purser.benchmarks.compaction.policies import SEED
 from purser.benchmarks.compaction.product import rolled
@@ -30,7 +30,7 @@ from purser.benchmarks.compaction.survival import (
     survival,
     survival_table,
 )
-from purser.benchmarks.data import rows
+from purser.benchmarks.data import optional_rows, rows
 from purser.benchmarks.outcome import Outcome
 from purser.benchmarks.postgres import temporary_postgres
 from purser.budget.postgres.connections.pools import create_pool

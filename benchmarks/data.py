@@ -26,6 +26,14 @@ def rows(data: Path | None, name: str, having: str = "messages") -> list[Row]:
     return found
 
 
+def optional_rows(data: Path | None, name: str) -> list[Row]:
+    """The rows of the set `name`, or none if it is not installed."""
+    try:
+        return rows(data, name)
+    except MissingData:
+        return []
+
+
 def conversations(data: Path | None) -> Iterator[tuple[str, Row]]:
     """All conversations of all sets, each with the name of its set."""
     for place in sorted(folder(data).iterdir()):

@@ -22,8 +22,8 @@ from purser.benchmarks.limiters import environments
 from purser.benchmarks.limiters.litellm_proxy import litellm_proxy
 from purser.benchmarks.limiters.load import CALLERS, CALLS, TIGHT, TOKENS, Loaded, load, served
 from purser.benchmarks.limiters.provider import SLOW_S, run_provider
-from purser.benchmarks.limiters.purser import in_process, over_http, purser_proxy, through
-from purser.benchmarks.outcome import Outcome, Table
+from purser.benchmarks.limiters.purser import UnexpectedStatus, in_process, over_http, purser_proxy, through
+from purser.benchmarks.outcome import Outcome, Table, gate_table
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
 
@@ -125,8 +125,8 @@ async def _peer(peer: Peer, provider: str, seconds: float) -> Row:
         async with AsyncExitStack() as stack:
             calls = through(await litellm_proxy(provider, stack), stack)
             return Row(peer.name, version, await load(calls, provider, seconds))
-    except environments.PeerFailed as failed:
-        return Row(peer.name, version, None, f"failed: {failed}")
+    except (environments.PeerFailed, UnexpectedStatus, aiohttp.ClientError, TimeoutError) as failed:
+        return Row(peer.name, version, None, f"failed: {str(failed) or type(failed).__name__}")
 
 
 def outcome_of(rows: Sequence[Row], gate: dict[str, bool], seconds: float) -> Outcome:
@@ -161,6 +161,6 @@ def outcome_of(rows: Sequence[Row], gate: dict[str, bool], seconds: float) -> Ou
                 "calls/s of Purser over HTTP", ("in", "measured", "target, at least"),
                 [("times LiteLLM proxy", "-" if times is None else f"{times:.2f}", f"{TARGET:.2f}")],
             ),
-            Table("gate", ("what", "holds"), [(name, "yes" if holds else "no") for name, holds in gate.items()]),
+            gate_table(gate),
         ],
     )  # fmt: skip

@@ -34,6 +34,11 @@ class Outcome:
     """The results as readable tables."""
 
 
+def gate_table(gate: Mapping[str, bool]) -> Table:
+    """Tabulates what a gate requires, and whether it holds."""
+    return Table("gate", ("what", "holds"), list(gate.items()))
+
+
 def percentile_ms(took: Sequence[float], share: float) -> float:
     """A percentile, in milliseconds, of durations in seconds; `share` is 0.99 for the 99th."""
     return round(sorted(took)[int(len(took) * share)] * 1_000, 2)

@@ -14,6 +14,13 @@ def processor_s(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
+def family_s(process: psutil.Process) -> float:
+    """Processor time so far of a process and of all its children, those that have ended included."""
+    times = process.cpu_times()
+    ended = float(times.children_user + times.children_system)
+    return processor_s(process) + ended + sum(map(processor_s, process.children()))
+
+
 async def processor_times(pool: Pool) -> dict[int, float]:
     """Seconds of processor time of this process and of the backends of the database, by process id."""
     found = await pool.fetch("select pid from pg_stat_activity where datname = current_database()")

@@ -1,9 +1,10 @@
 """What a hold and its settlement cost as sessions, history, agents, processes and databases grow, and a forecast.
 
 Fifty callers in closed loops. Each factor grows while the others stay at their first value, on a Postgres of its own. A
-line through the processor times of each factor, over the logarithm of its values, is the sizing model. Databases divide
-the tenants, and so the callers, as separate installations do. The figures are valid only if the balances of all
-sessions are what the callers used, and the audit of each database is clean.
+line through the processor times of each factor, over the logarithm of its values, is the sizing model. Sessions and
+agents have been held on before they are measured: the first hold also creates their scopes. Databases divide the
+tenants, and so the callers, as separate installations do. The figures are valid only if the balances of all sessions
+are what the callers used, and the audit of each database is clean.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from statistics import linear_regression
 from typing import Any
 
 from purser.benchmarks.ledger import ASK, TENANT, USED
-from purser.benchmarks.outcome import Outcome, Table, percentile_ms
+from purser.benchmarks.outcome import Outcome, Table, gate_table, percentile_ms
 from purser.benchmarks.postgres import temporary_postgres
 from purser.benchmarks.processor_time import processor_times
 from purser.budget.gate import Amount
@@ -173,19 +174,24 @@ class _Database:
         return self._pairs
 
     async def measure(self, shape: Shape, seconds: float) -> list[Part]:
-        """What each process measured."""
-        begin, name = time.time() + STARTS_IN_S, f"r{next(self._runs)}"
-        loop = asyncio.get_running_loop()
+        """What each process measured on new sessions, once a pair has been made for every agent of each."""
+        name = f"r{next(self._runs)}"
+        self._sessions += [f"{name}-{number}" for number in range(shape.sessions)]
+        await self._run(f"{name}-first", name, replace(shape, processes=1), shape.sessions * shape.agents, 0)
+        return await self._run(name, name, shape, 0, seconds)
+
+    async def _run(self, prefix: str, name: str, shape: Shape, least: int, seconds: float) -> list[Part]:
+        begin, loop = time.time() + STARTS_IN_S, asyncio.get_running_loop()
         parts = await asyncio.gather(
             *(
                 loop.run_in_executor(
-                    self._processes, hold_and_settle, self._dsn, f"{name}-{number}", name, shape, begin, seconds
+                    self._processes, hold_and_settle,
+                    self._dsn, f"{prefix}-{number}", name, shape, least, begin, seconds,
                 )
                 for number in range(shape.processes)
             )
-        )
+        )  # fmt: skip
         self._pairs += _pairs(parts)
-        self._sessions += [f"{name}-{number}" for number in range(shape.sessions)]
         return parts
 
     async def gate(self) -> dict[str, bool]:
@@ -217,7 +223,7 @@ def fit(lines: Sequence[Line]) -> Fit:
 _COSTS = ("callers_us", "postgres_us")
 
 
-def hold_and_settle(dsn: str, prefix: str, name: str, shape: Shape, begin: float, seconds: float) -> Part:
+def hold_and_settle(dsn: str, prefix: str, name: str, shape: Shape, least: int, begin: float, seconds: float) -> Part:
     """Holds and settles from a moment on. Entry point of a process.
 
     Args:
@@ -225,13 +231,16 @@ def hold_and_settle(dsn: str, prefix: str, name: str, shape: Shape, begin: float
         prefix: of the keys of this process.
         name: of the sessions, which all processes share.
         shape: the callers are spread over its databases and their processes.
+        least: pairs that are made in any case.
         begin: seconds since the epoch.
         seconds: duration.
     """
-    return asyncio.run(_hold_and_settle(dsn, prefix, name, shape, begin, seconds))
+    return asyncio.run(_hold_and_settle(dsn, prefix, name, shape, least, begin, seconds))
 
 
-async def _hold_and_settle(dsn: str, prefix: str, name: str, shape: Shape, begin: float, seconds: float) -> Part:
+async def _hold_and_settle(
+    dsn: str, prefix: str, name: str, shape: Shape, least: int, begin: float, seconds: float
+) -> Part:
     keys, took = count(), list[float]()
     async with await create_pool(dsn, size=CONNECTIONS) as pool:
         ledger = Ledger(pool, SETTINGS)
@@ -239,8 +248,8 @@ async def _hold_and_settle(dsn: str, prefix: str, name: str, shape: Shape, begin
         before, begun = await processor_times(pool), time.perf_counter()
 
         async def caller() -> None:
-            while (at := time.perf_counter()) < begun + seconds:
-                number = next(keys)
+            while (number := next(keys)) < least or time.perf_counter() < begun + seconds:
+                at = time.perf_counter()
                 held = await ledger.hold(TENANT, HoldRequest(f"{prefix}/{number}", _path(name, shape, number), ASK))
                 took.append(time.perf_counter() - at)
                 assert held.hold_id is not None
@@ -315,6 +324,6 @@ def outcome_of(lines: Sequence[Line], gate: dict[str, bool], seconds: float) -> 
                 added,
             ),
             Table(f"{TIMES} times {rate:,.0f} pairs/s", tuple(predicted), [tuple(predicted.values())]),
-            Table("gate", ("what", "holds"), [(name, "yes" if holds else "no") for name, holds in gate.items()]),
+            gate_table(gate),
         ],
     )

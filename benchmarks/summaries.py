@@ -14,9 +14,9 @@ from pathlib import Path
 
 from purser.activities.compression.summarizer import Summarizer
 from purser.activities.models.provider import ModelProvider
-from purser.benchmarks.compaction.conversations import MODEL, optional_rows
+from purser.benchmarks.compaction.conversations import MODEL
 from purser.benchmarks.compaction.written import EXTRACTIVE, HYBRID, MEASURES, Figures, Transcript, measured, replayed
-from purser.benchmarks.data import Row, rows
+from purser.benchmarks.data import Row, optional_rows, rows
 from purser.benchmarks.outcome import Cell, Outcome, Table
 from purser.benchmarks.postgres import temporary_postgres
 from purser.budget.policies.policy import Policy

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from purser.benchmarks.outcome import Outcome, Table, percentile_ms
+from purser.benchmarks.outcome import Outcome, Table, gate_table, percentile_ms
 from purser.benchmarks.tasks.baselines import QUEUE, EmptyPair, FiveActivities
 from purser.benchmarks.tasks.histories import Turn, turn_of
 from purser.benchmarks.tasks.running import Running, running_tasks
@@ -112,6 +112,6 @@ def outcome_of(kinds: list[Kind], gate: dict[str, bool], seconds: float) -> Outc
         tables=[
             Table("turns", tuple(name.replace("_", " ") for name in found[0]), [tuple(one.values()) for one in found]),
             Table(f"{PLAIN}, median", ("in", "measured", "target, at most", "reached"), targets),
-            Table("gate", ("what", "holds"), [(name, "yes" if holds else "no") for name, holds in gate.items()]),
+            gate_table(gate),
         ],
     )

@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
-from purser.benchmarks.data import Row, rows
-from purser.compose.errors import MissingData
+from purser.benchmarks.data import Row
 from purser.context.conversation.messages import Message, StoredMessage
 from purser.context.tokens import PER_MESSAGE, count_text
 
@@ -20,14 +18,6 @@ _FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
 def count(text: str) -> int:
     """Counts the tokens of a text."""
     return count_text(text, MODEL).tokens
-
-
-def optional_rows(data: Path | None, name: str) -> list[Row]:
-    """The rows of a data set, or none if it is not installed."""
-    try:
-        return rows(data, name)
-    except MissingData:
-        return []
 
 
 def messages_of(row: Row) -> list[Message]:

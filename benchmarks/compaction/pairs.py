@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from purser.benchmarks.compaction.conversations import MODEL, messages_of, optional_rows
+from purser.benchmarks.compaction.conversations import MODEL, messages_of
+from purser.benchmarks.data import optional_rows
 from purser.benchmarks.outcome import Cell, Table
 from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.messages import SYSTEM_ROLES, Message

@@ -11,6 +11,7 @@ from purser.benchmarks.compaction.conversations import MODEL, LabelledConversati
 from purser.benchmarks.compaction.policies import Remains, is_shown
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.scopes import Path
+from purser.compose.settings.groups import Context
 from purser.context.conversation.conversations import Conversation
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.conversations import Conversations
@@ -26,7 +27,8 @@ from purser.workflows.contract import CompressInput
 TENANT = "bench"
 AT_ONCE = 10
 """Messages of one append."""
-_MEMORY_TOKENS = 2_000
+MEMORY_TOKENS = Context.model_fields["memory_token_budget"].default
+"""Tokens that retrieved messages may take, as in a process without settings."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class ProductSession:
     async def window(self, most_tokens: int, strategy: str | None = None) -> Window:
         """What a call would see."""
         windows = SessionWindows(
-            self.pool, Memory(self.pool), _MEMORY_TOKENS, ResolvedContext(self.settings), Placeholders(self.pool)
+            self.pool, Memory(self.pool), MEMORY_TOKENS, ResolvedContext(self.settings), Placeholders(self.pool)
         )
         found = await windows.window(TENANT, self.session_id, WindowRequest(most_tokens, MODEL, strategy))
         return found.window

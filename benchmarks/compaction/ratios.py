@@ -11,7 +11,7 @@ from purser.benchmarks.compaction.conversations import MODEL
 from purser.benchmarks.compaction.policies import PRIMERS, RECENTS, SEED
 from purser.benchmarks.data import conversations
 from purser.benchmarks.outcome import Cell, Table
-from purser.context.tokens import count_request
+from purser.context.tokens import count_message
 
 SUMMARY = 400
 """Tokens of the summary."""
@@ -31,7 +31,7 @@ def ratios(data: Path | None) -> dict[str, Ratios]:
     streams: dict[str, list[int]] = {}
     for name, row in conversations(data):
         dialogue = (message for message in row["messages"] if message["role"] != "system")
-        streams.setdefault(name, []).extend(count_request([one], [], MODEL).tokens - 3 for one in dialogue)
+        streams.setdefault(name, []).extend(count_message(one, MODEL).tokens for one in dialogue)
     return {name: _ratios(tokens) for name, tokens in streams.items() if len(tokens) >= LENGTHS[-1]}
 
 

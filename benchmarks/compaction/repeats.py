@@ -13,9 +13,9 @@ from typing import Any
 
 from purser.activities.compression.summarizer import Summarizer
 from purser.activities.models.provider import ModelProvider
-from purser.benchmarks.compaction.conversations import messages_of, optional_rows
+from purser.benchmarks.compaction.conversations import messages_of
 from purser.benchmarks.compaction.product import TENANT, ProductSession
-from purser.benchmarks.data import Row, rows
+from purser.benchmarks.data import Row, optional_rows, rows
 from purser.benchmarks.outcome import Table
 from purser.budget.policies.policy import Policy
 from purser.budget.postgres.connections.pools import Pool
@@ -95,7 +95,7 @@ async def repeats(pool: Pool, data: Path | None, seed: int) -> Survivors:
             compressions += await session.append([*draw.sample(idle, 2), message])
         while compressions < COMPRESSIONS:
             compressions += await session.append(draw.sample(idle, 10))
-        return await _survivors(session, planted[PLANTED:], compressions, len(provider.served()))
+        return await _survivors(session, pins, planted[PLANTED:], compressions, len(provider.served()))
 
 
 def repeats_table(found: Survivors) -> Table:
@@ -110,12 +110,13 @@ def _summarizer(pool: Pool, provider: Provider) -> Summarizer:
     return Summarizer("openai/writer", ModelProvider({}), ledger, PriceBook({}, {}, None), api_base=provider.api_base)
 
 
-async def _survivors(session: ProductSession, planted: Sequence[Message], compressions: int, asked: int) -> Survivors:
+async def _survivors(
+    session: ProductSession, pins: Sequence[Message], planted: Sequence[Message], compressions: int, asked: int
+) -> Survivors:
     window = await session.window(BUDGET, StrategyName.THREE_PART)
     text = "\n".join(message.text for message in window.messages)
-    conversation = await session.conversation()
-    pinned = [ref for ref in conversation.messages if ref.pinned]
-    shown = [message for message in window.messages if message.pinned]
+    shown = {message.text for message in window.messages if message.pinned}
+    pins_left = sum(pin.text in shown for pin in pins)
     texts = {message.text for message in planted}
     facts = [
         fact
@@ -123,7 +124,7 @@ async def _survivors(session: ProductSession, planted: Sequence[Message], compre
         if fact.superseded_by is None and any(fact.text in one or fact.value in one for one in texts)
     ]
     left = sum(fact.value in text for fact in facts)
-    return Survivors(compressions, asked, len(pinned), len(shown), len(facts), left, window.tokens)
+    return Survivors(compressions, asked, len(pins), pins_left, len(facts), left, window.tokens)
 
 
 def _sorted_out(chats: Sequence[Row]) -> tuple[list[Message], list[Message]]:

@@ -39,9 +39,6 @@ SIZED: Mapping[str, Policy] = {
     OURS: extracted,
     OURS_WITH_FACTS: extracted_with_facts,
 }
-TEXT_RANK = {10: (10.0, 10.3, 41.0), 25: (25.0, 26.2, 54.8)}
-"""Tokens, evidence and answers retained by TextRank on all of LoCoMo, in percent, as measured with the package summa
-before this benchmark was written. It is no better than chance, so it is not run again."""
 _ARTICLES = {"a", "an", "the"}
 
 
@@ -87,11 +84,6 @@ def survival_table(name: str, found: Mapping[str, Survival]) -> Table:
         [policy, one.retained, one.evidence, min(one.spread), max(one.spread), one.answers]
         for policy, one in found.items()
     ]
-    if name == "locomo":
-        rows += [
-            [f"3 + 20 + TextRank @ {share} % (published, all conversations)", retained, evidence, None, None, answers]
-            for share, (retained, evidence, answers) in TEXT_RANK.items()
-        ]
     columns = ["policy", "retained %", "evidence %", "worst conversation", "best conversation", "answer words %"]
     return Table(f"What survives, {name}", columns, rows)
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from purser.benchmarks.compaction.conversations import LabelledConversation, count, messages_of, optional_rows
+from purser.benchmarks.compaction.conversations import LabelledConversation, count, messages_of
 from purser.benchmarks.compaction.policies import SEED, density, rarities
+from purser.benchmarks.data import optional_rows
 from purser.benchmarks.outcome import Table
 from purser.context.compression.extracts.extraction import extract
 from purser.context.compression.requests import SummarySource

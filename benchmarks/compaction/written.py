@@ -17,7 +17,7 @@ from typing import Any
 from purser.activities.compression.summarizer import Summarizer
 from purser.activities.compression.writing import Writer, WriteRequest
 from purser.benchmarks.compaction.conversations import MODEL, Question, asked, count
-from purser.benchmarks.compaction.product import TENANT
+from purser.benchmarks.compaction.product import MEMORY_TOKENS, TENANT
 from purser.benchmarks.data import Row
 from purser.benchmarks.outcome import percentile_ms
 from purser.benchmarks.recall.questions import message
@@ -38,8 +38,6 @@ SHARE = 4
 """Without recorded summaries, each strategy gets one token in so many of the conversation."""
 SLACK = 8
 """Tokens by which the tokenizers of a model and of its reader may differ on a summary."""
-MEMORY_TOKENS = 2_000
-"""As the setting `memory_token_budget` by default."""
 EXTRACTIVE, HYBRID, MODEL_WRITTEN = "extractive", "hybrid", "model"
 _WORD = re.compile(r"\w+")
 

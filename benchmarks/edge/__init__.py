@@ -1,8 +1,8 @@
 """Latency of a well-behaved client while others overload the same gateway.
 
-All connections of a load are opened at once and stay open, while one client reads, holds and settles repeatedly. What
-exceeds a limit must be refused, and every request of the well-behaved client must be answered. The last load is on the
-worker in the gateway's process: providers answer its model calls with 200 MB each.
+All connections of a load are opened at once, while one client reads, holds and settles repeatedly, as long as the load
+lasts. What exceeds a limit must be refused, and every request of the well-behaved client must be answered. The last
+load is on the worker in the gateway's process: providers answer its model calls with 200 MB each.
 """
 
 import asyncio
@@ -22,9 +22,10 @@ from purser.benchmarks.http.connections import open_connections
 from purser.benchmarks.http.mix import Clients, Record
 from purser.benchmarks.http.system import System, system
 from purser.benchmarks.http.target import prepare
-from purser.benchmarks.outcome import Outcome, Table, percentile_ms
+from purser.benchmarks.outcome import Outcome, Table, gate_table, percentile_ms
 from purser.budget.actors import Actor
 from purser.budget.postgres.connections.pools import create_pool
+from purser.compose.settings.limits import Limits
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
 
@@ -97,22 +98,26 @@ async def measure(sizes: Sizes) -> Outcome:
     measured, gate = await _of_gateway(sizes)
     under_replies, its_gate = await _of_replies(sizes)
     measured.append(under_replies)
-    bounds = {f"{one.load}: p99 within {BOUND_MS:.0f} ms": one.within_bound for one in measured}
-    return _outcome(measured, bounds | {name: gate[name] and its_gate[name] for name in gate}, sizes)
+    for one in measured:
+        gate[f"{one.load}: p99 within {BOUND_MS:.0f} ms"] = one.within_bound
+    return _outcome(measured, gate | {name: gate.get(name, True) and held for name, held in its_gate.items()}, sizes)
 
 
 async def _of_gateway(sizes: Sizes) -> tuple[list[Latencies], dict[str, bool]]:
-    """The latencies under each load on a gateway, and whether its ledger agrees."""
+    """The latencies under each load on a gateway, and whether it limits each and its ledger agrees."""
     async with system() as running, _client(running) as client:
-        measured = [
-            await _measure(load.name, client, sizes.looks, run_load, running.url, load)
-            for load in await _loads(running, sizes)
-        ]
-        return measured, await check_ledger(running, client.target, client.record.settled)
+        loads = await _loads(running, sizes)
+        measured = [await _measure(load.name, client, sizes.looks, run_load, running.url, load) for load in loads]
+        limited = {
+            f"{load.name}: what exceeds a limit is refused": load.is_limited(one.answers)
+            for load, one in zip(loads, measured, strict=True)
+        }
+        return measured, limited | await check_ledger(running, client.target, client.record.settled)
 
 
 async def _of_replies(sizes: Sizes) -> tuple[Latencies, dict[str, bool]]:
-    """The latencies while the worker in the gateway's process gets huge replies, and whether the ledger agrees."""
+    """The latencies while the worker in the gateway's process gets huge replies, and whether it refuses these and the
+    ledger agrees."""
     with background_process(run_provider) as provider:
         port = await asyncio.to_thread(provider.recv)
         async with (
@@ -122,7 +127,8 @@ async def _of_replies(sizes: Sizes) -> tuple[Latencies, dict[str, bool]]:
             await _until_idle(client)
             name, arguments = "replies of 200 MB", (running.url, running.key, port, sizes.replies)
             measured = await _measure(name, client, sizes.looks, run_tasks, *arguments)
-            return measured, await check_ledger(running, client.target, client.record.settled)
+            refused = {f"{name}: each is refused": measured.answers.keys() == {"reply_too_large"}}
+            return measured, refused | await check_ledger(running, client.target, client.record.settled)
 
 
 async def _until_idle(client: Clients) -> None:
@@ -149,24 +155,33 @@ async def _loads(running: System, sizes: Sizes) -> list[Load]:
             for tenant in range(sizes.tenants)
             for number in range(sizes.keys)
         ]
+    limits = Limits.model_construct()  # as the gateway's, whose environment has no settings of the user
+    of_tenant = min(sizes.keys * limits.streams_per_key, limits.streams_per_tenant)
     return [
-        Load("nothing", Kind.SILENT, 0),
+        Load("nothing", Kind.STREAM, 0),
         Load("silent connections", Kind.SILENT, sizes.silent),
-        Load("streams of one key", Kind.STREAM, sizes.streams, (one,)),
-        Load("streams of several tenants", Kind.STREAM, sizes.streams, tuple(several)),
+        Load("streams of one key", Kind.STREAM, sizes.streams, (one,), limits.streams_per_key),
+        Load("streams of several tenants", Kind.STREAM, sizes.streams, tuple(several), sizes.tenants * of_tenant),
         Load("bodies of 15 MB of one key", Kind.BODY, sizes.bodies, (one,)),
     ]
 
 
 async def _measure(name: str, client: Clients, least: int, work: Callable[..., None], *arguments: object) -> Latencies:
-    """Reads and calls at least `least` times, and until the background process `work` has sent its answers."""
+    """Reads and calls at least `least` times while the background process `work` loads the gateway, and until it has
+    sent its answers."""
     reads: list[float] = []
     calls: list[float] = []
-    with background_process(work, *arguments) as parent:
-        answered = asyncio.create_task(asyncio.to_thread(parent.recv))
-        while len(reads) < least or not answered.done():
+    with background_process(work, *arguments) as load:
+        begun = asyncio.create_task(asyncio.to_thread(load.recv))
+        while not begun.done():
+            await client.read(0)  # the gateway would cut a connection without a request
+            await asyncio.sleep(PAUSE_S)
+        answered = asyncio.create_task(asyncio.to_thread(load.recv))
+        while not answered.done():
             reads.append(await _took(client.read(0)))
             calls.append(await _took(client.call(0)))
+            if len(reads) == least:
+                load.send("enough")
             await asyncio.sleep(PAUSE_S)
         return Latencies(name, await answered, reads, calls)
 
@@ -202,7 +217,7 @@ def _outcome(measured: Sequence[Latencies], gate: dict[str, bool], sizes: Sizes)
                     for one in found
                 ],
             ),
-            Table("gate", ("what", "holds"), [(name, "yes" if holds else "no") for name, holds in gate.items()]),
+            gate_table(gate),
         ],
     )
 

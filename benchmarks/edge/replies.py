@@ -3,13 +3,13 @@
 import asyncio
 import json
 from collections import Counter
-from itertools import cycle
+from itertools import count, cycle
 from multiprocessing.connection import Connection
 from typing import Any
 
 import httpx
 
-from purser.benchmarks.edge.loads import TIMEOUT_S, Answers
+from purser.benchmarks.edge.loads import TIMEOUT_S, Answers, repeat_until_stopped
 
 REPLY_BYTES = 200 * 2**20
 """Bytes of each reply."""
@@ -60,7 +60,7 @@ async def _reply(writer: asyncio.StreamWriter, media_type: str, begin: bytes, pa
 
 
 def run_tasks(url: str, key: str, port: int, tasks: int, parent: "Connection[Answers, Any]") -> None:
-    """Entry point of the process: submits tasks of one model call each, and sends how they ended.
+    """Entry point of the process: submits tasks of one model call each, as `repeat_until_stopped` says.
 
     Args:
         url, key: the gateway, and a key that may submit tasks.
@@ -68,17 +68,18 @@ def run_tasks(url: str, key: str, port: int, tasks: int, parent: "Connection[Ans
         tasks: number of tasks, submitted at the same time.
         parent: receives the number of tasks by the reason of their failure, or by their status.
     """
-    parent.send(asyncio.run(_run_tasks(url, key, port, tasks)))
-    parent.recv()
+    asyncio.run(_run_tasks(url, key, port, tasks, parent))
 
 
-async def _run_tasks(url: str, key: str, port: int, tasks: int) -> Answers:
-    headers = {"Authorization": f"Bearer {key}"}
-    async with (
-        asyncio.timeout(TIMEOUT_S),
-        httpx.AsyncClient(base_url=url, headers=headers, timeout=TIMEOUT_S) as http,
-    ):
-        return Counter(await asyncio.gather(*(_run_task(http, number, port) for number in range(tasks))))
+async def _run_tasks(url: str, key: str, port: int, tasks: int, parent: "Connection[Answers, Any]") -> None:
+    headers, numbers = {"Authorization": f"Bearer {key}"}, count()
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=TIMEOUT_S) as http:
+
+        async def run_all() -> Answers:
+            async with asyncio.timeout(TIMEOUT_S):
+                return Counter(await asyncio.gather(*(_run_task(http, next(numbers), port) for _ in range(tasks))))
+
+        await repeat_until_stopped(parent, run_all, lasts=False)
 
 
 async def _run_task(http: httpx.AsyncClient, number: int, port: int) -> str:

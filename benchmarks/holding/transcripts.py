@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from purser.benchmarks.data import Row
-from purser.context.tokens import count_text
+from purser.context.tokens import PER_CONVERSATION, PER_MESSAGE, count_text
 
 MODEL = "gpt-4o"
 OUTPUT_CAP = 4_096
 PIECE = 64
 """Characters of a piece of a streamed reply: about 16 tokens."""
-_PER_MESSAGE = 4
 
 
 @dataclass(frozen=True)
@@ -25,11 +24,6 @@ class RecordedCall:
     """Text of the reply, with names and arguments of tool calls."""
     output: int
     """Tokens of the reply, at most the output cap."""
-
-    @property
-    def capped(self) -> bool:
-        """Whether the reply is longer than the output cap."""
-        return self.output == OUTPUT_CAP
 
     @property
     def used(self) -> int:
@@ -48,7 +42,7 @@ def calls_of(row: Row) -> list[RecordedCall]:
 
 
 def _calls(row: Row) -> Iterator[RecordedCall]:
-    prompt, system = 3, 3
+    prompt = system = PER_CONVERSATION
     newest = 0
     for message in row["messages"]:
         text = str(message.get("content") or "")
@@ -58,6 +52,6 @@ def _calls(row: Row) -> Iterator[RecordedCall]:
         if message["role"] == "assistant" and tokens:
             required = min(prompt, system + newest)
             yield RecordedCall(message.get("name") or "assistant", prompt, required, text, min(tokens, OUTPUT_CAP))
-        newest = tokens + _PER_MESSAGE
+        newest = tokens + PER_MESSAGE
         prompt += newest
         system += newest if message["role"] == "system" else 0

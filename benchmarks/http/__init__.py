@@ -10,7 +10,6 @@ import multiprocessing
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from multiprocessing.connection import Connection
@@ -24,7 +23,7 @@ from purser.benchmarks.http.mix import Target
 from purser.benchmarks.http.streams import Compared, compare, listen
 from purser.benchmarks.http.system import System, system
 from purser.benchmarks.http.target import prepare, spent
-from purser.benchmarks.outcome import Outcome, Table, percentile_ms
+from purser.benchmarks.outcome import Outcome, Table, gate_table, percentile_ms
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
 
@@ -107,7 +106,7 @@ async def measure(seconds: float, streams: int, step_s: float, bound: float = BO
     most = str(streams)
     async with system(PURSER_STREAMS_PER_KEY=most, PURSER_STREAMS_PER_TENANT=most) as running:
         target = await asyncio.to_thread(prepare, running)
-        with _clients() as clients:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as clients:
             session = Session(running, target, clients, bound)
             points = [
                 await asyncio.to_thread(session.close_loops, connections, step_s)
@@ -183,7 +182,7 @@ def _outcome(
                   compared.late_p50_ms, compared.late_p99_ms)],
             ),
             Table("processor cores taken", tuple(cores), [tuple(cores.values())]),
-            Table("gate", ("what", "holds"), [(name, "yes" if holds else "no") for name, holds in gate.items()]),
+            gate_table(gate),
         ],
     )  # fmt: skip
 
@@ -211,9 +210,3 @@ async def _compared(running: System, listeners: "Connection[int, Any]", begun: i
     expected = [(row["position"], row["at"].timestamp()) for row in rows]
     await asyncio.to_thread(listeners.send, expected[-1][0] if expected else 0)
     return compare(await asyncio.to_thread(listeners.recv), expected)
-
-
-@contextmanager
-def _clients() -> Iterator[ProcessPoolExecutor]:
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        yield pool

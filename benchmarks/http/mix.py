@@ -43,8 +43,6 @@ class Record:
     settled: Counter[str] = field(default_factory=Counter)
     """Settled tokens by session."""
     errors: Counter[str] = field(default_factory=Counter)
-    changes: int = 0
-    """Number of budget changes, each of which is an event."""
 
     @property
     def all(self) -> list[float]:
@@ -115,7 +113,6 @@ class Clients:
         """Stores a limit, which every stream reports as an event."""
         limit = {"limit_tokens": 10**12 + self.random.randrange(10**6)}
         await self.request("set budget", "PUT", f"/v1/budgets/session:{self.target.sessions[0]}", limit, due)
-        self.record.changes += 1
 
     async def request(self, name: str, method: str, path: str, body: Json | None = None, due: float = 0) -> Json:
         """Sends one request; its latency counts from `due`, or from now if that is 0."""

@@ -11,6 +11,7 @@ import aiohttp
 import uvloop
 
 from purser.benchmarks.http.mix import Target
+from purser.benchmarks.outcome import percentile_ms
 
 TIMEOUT_S = 30
 """Until every stream is open, and at the end until the last event arrives."""
@@ -73,8 +74,7 @@ def compare(seen: Sequence[Seen], expected: Sequence[tuple[int, float]]) -> Comp
         ]
         if one.broken:
             broken[one.broken] = broken.get(one.broken, 0) + 1
-    late.sort()
-    p50, p99 = (round(late[int(len(late) * share)] * 1_000, 1) if late else 0.0 for share in (0.50, 0.99))
+    p50, p99 = (percentile_ms(late, share) if late else 0.0 for share in (0.50, 0.99))
     return Compared(len(seen), len(moments), lost, doubled, disordered, broken, p50, p99)
 
 

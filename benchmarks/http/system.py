@@ -14,7 +14,8 @@ from pathlib import Path
 import psutil
 
 from purser.benchmarks.postgres import temporary_postgres
-from purser.benchmarks.processor_time import processor_s
+from purser.benchmarks.processor_time import family_s, processor_s
+from purser.budget.postgres.connections.pools import create_pool
 from purser.compose.processes.gateway import renew_admin_key
 from purser.compose.stack.temporal import EmbeddedTemporal
 
@@ -33,14 +34,15 @@ class System:
     temporal: str
     """Address of Temporal."""
     gateway: psutil.Process
+    postgres: psutil.Process
+    """The parent of all processes of its Postgres."""
 
     def cpu_seconds(self) -> dict[str, float]:
-        """Processor time so far of the gateway, of all Postgres processes, and of the whole machine."""
-        postgres = [one for one in psutil.process_iter(["name"]) if one.info["name"] == "postgres"]
+        """Processor time so far of the gateway, of all processes of its Postgres, and of the whole machine."""
         whole = psutil.cpu_times()
         return {
             "gateway": processor_s(self.gateway),
-            "postgres": sum(processor_s(one) for one in postgres),
+            "postgres": family_s(self.postgres),
             "machine": sum(whole) - whole.idle - getattr(whole, "iowait", 0.0),
         }
 
@@ -68,11 +70,18 @@ async def system(command: str = "gateway", **settings: str) -> AsyncIterator[Sys
                 try:
                     assert process.stdout is not None
                     line = await asyncio.to_thread(process.stdout.readline)
-                    yield System(json.loads(line)["gateway"], key, dsn, address, psutil.Process(process.pid))
+                    url, gateway = json.loads(line)["gateway"], psutil.Process(process.pid)
+                    yield System(url, key, dsn, address, gateway, await _postgres_of(dsn))
                 finally:
                     await asyncio.to_thread(_stop, process)
             finally:
                 temporal.stop()
+
+
+async def _postgres_of(dsn: str) -> psutil.Process:
+    """The parent of the processes that serve connections."""
+    async with await create_pool(dsn, size=1) as pool:
+        return psutil.Process(psutil.Process(await pool.fetchval("select pg_backend_pid()")).ppid())
 
 
 def _start(command: str, home: Path, dsn: str, temporal: str, more: dict[str, str]) -> "subprocess.Popen[str]":

@@ -21,11 +21,11 @@ TIGHT = 100
 ANSWERED, REFUSED = "answered", "refused"
 MODEL = "gpt-4o"
 PROMPT_TEXT = "hello"
-CAP = 20
-"""Most output tokens of a call, which is what the provider writes."""
-
-TOKENS = 30
-"""Of every call, as the provider reports them."""
+PROMPT, REPLY = 8, 20
+"""Tokens of every call, as `MODEL` counts them and as the provider reports them."""
+TOKENS = PROMPT + REPLY
+CAP = REPLY
+"""Most output tokens of a call: a hold of the whole cap is what the call uses, so each way fits as many calls."""
 
 Call = Callable[[], Awaitable[str]]
 """Makes one call under a budget: answered or refused."""

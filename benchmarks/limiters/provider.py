@@ -11,15 +11,15 @@ from typing import Any
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-PROMPT, REPLY = 10, 20
-"""Tokens of every call."""
+from purser.benchmarks.limiters.load import MODEL, PROMPT, REPLY, TOKENS
+
 CHUNKS = 10
 KEEP_ALIVE_S = 75
 """How long an idle connection stays, as at large providers: the server's own default is shorter than a line."""
 SLOW_S = 0.1
 """Duration of a call below `/slow`."""
-_USAGE = {"prompt_tokens": PROMPT, "completion_tokens": REPLY, "total_tokens": PROMPT + REPLY}
-_ABOUT = {"id": "chatcmpl-1", "created": 0, "model": "gpt-4o"}
+_USAGE = {"prompt_tokens": PROMPT, "completion_tokens": REPLY, "total_tokens": TOKENS}
+_ABOUT = {"id": "chatcmpl-1", "created": 0, "model": MODEL}
 _JSON, _EVENTS = b"application/json", b"text/event-stream"
 
 

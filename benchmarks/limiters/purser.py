@@ -10,8 +10,7 @@ from typing import Any
 import aiohttp
 
 from purser.benchmarks.http.system import System
-from purser.benchmarks.limiters.load import ANSWERED, REFUSED, TOKENS, Budget, Budgets, Call
-from purser.benchmarks.limiters.provider import PROMPT, REPLY
+from purser.benchmarks.limiters.load import ANSWERED, PROMPT, REFUSED, REPLY, TOKENS, Budget, Budgets, Call
 from purser.benchmarks.limiters.roads import Road, Roads, call_once, client_of
 from purser.budget.actors import Actor
 from purser.budget.gate import Amount
@@ -28,6 +27,10 @@ from purser.budget.usage import Usage
 TENANT = "default"
 REFUSALS = frozenset({402, 429})
 """Statuses of a proxy that refuses."""
+
+
+class UnexpectedStatus(Exception):
+    """A call was neither answered with a reply nor refused."""
 
 
 def in_process(pool: Pool, clients: AsyncExitStack) -> Budgets:
@@ -122,4 +125,4 @@ async def _set_limit(gateway: aiohttp.ClientSession, scope: str, calls: int) -> 
 
 def _must_be_200(status: int) -> None:
     if status != 200:
-        raise RuntimeError(f"a call was answered with status {status}")
+        raise UnexpectedStatus(f"a call was answered with status {status}")

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 import aiohttp
 
 from purser.benchmarks.closed_loops import Measured, call_in_loops
-from purser.benchmarks.limiters.load import MODEL, Budget
+from purser.benchmarks.limiters.load import CAP, MODEL, PROMPT_TEXT, Budget
 
-CAP = 50
-"""Most output tokens of every call."""
 WARM_UP = 5
 """Calls of each caller before it is measured."""
 TIMEOUT_S = 60
@@ -46,7 +44,8 @@ async def call_for(road: Road, *, callers: int, streams: bool, seconds: float) -
 
 async def call_once(http: aiohttp.ClientSession, streams: bool, model: str = MODEL) -> int:
     """The status of one call."""
-    body = {"model": model, "messages": [{"role": "user", "content": "hello"}], "max_tokens": CAP, "stream": streams}
+    messages = [{"role": "user", "content": PROMPT_TEXT}]
+    body = {"model": model, "messages": messages, "max_tokens": CAP, "stream": streams}
     async with http.post("chat/completions", json=body) as answer:
         await answer.read()
         return answer.status

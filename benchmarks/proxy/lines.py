@@ -6,7 +6,7 @@ from typing import Any
 
 from purser.benchmarks.closed_loops import Measured
 from purser.benchmarks.limiters.load import TIGHT, Overload
-from purser.benchmarks.outcome import Outcome, Table
+from purser.benchmarks.outcome import Outcome, Table, gate_table
 
 PURSER, LITELLM = "Purser", "LiteLLM"
 ADDED_MS, TIMES = 5.0, 2.0
@@ -93,7 +93,7 @@ def outcome_of(
             Table(
                 "a budget that is too small, in calls", tuple(spending[0]), [tuple(one.values()) for one in spending]
             ),
-            Table("gate", ("what", "holds"), [(name, "yes" if holds else "no") for name, holds in gate.items()]),
+            gate_table(gate),
         ],
     )
 

@@ -4,9 +4,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import cycle, islice
-from statistics import median, quantiles
 from typing import Any
 
+from purser.benchmarks.outcome import percentile_ms
 from purser.budget.postgres.connections.pools import Pool
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.conversations import Conversations
@@ -56,10 +56,8 @@ async def measure(pool: Pool, said: Sequence[Message], questions: Sequence[str],
         begun = time.perf_counter()
         await memory.search(TENANT, session, question, limit=25)
         seconds.append(time.perf_counter() - begun)
-    p95 = quantiles(seconds, n=20)[-1]
-    return Speed(
-        size, round(appended, 2), round(searchable, 2), round(1_000 * median(seconds), 2), round(1_000 * p95, 2)
-    )
+    p50, p95 = (percentile_ms(seconds, share) for share in (0.50, 0.95))
+    return Speed(size, round(appended, 2), round(searchable, 2), p50, p95)
 
 
 def slow(speeds: Sequence[Speed]) -> list[str]:

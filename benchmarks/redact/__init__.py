@@ -13,7 +13,7 @@ from pathlib import Path
 
 from purser.benchmarks.data import Row, rows
 from purser.benchmarks.outcome import Cell, Outcome, Table
-from purser.benchmarks.redact.table import Score, score, table
+from purser.benchmarks.redact.table import PLACEHOLDER, Score, score, table
 from purser.context.redaction import Redactor
 
 KINDS = {
@@ -27,11 +27,11 @@ KINDS = {
 """Purser's labels for the types of structured data in the labelled sentences."""
 STRUCTURED = {*KINDS, "US_DRIVER_LICENSE"}
 WHOLE = ("EMAIL", "CARD", "IBAN", "SSN")
-"""The gate requires that every value of these kinds is found with the right label,"""
+"""The gate requires that every value of these kinds is found with the right label."""
 PHONES = 0.87
-"""that at least this share of the phone numbers is,"""
+"""The gate requires at least this share of the phone numbers."""
 FALSE_ALARMS = 8 / 575
-"""that at most this share of the sentences without structured data is changed, and that no date is changed."""
+"""The gate allows changes in at most this share of the sentences without structured data, and of no date."""
 
 # From the published description of Shannon. On the same data these patterns give the published counts: 2,016 phone
 # numbers in the texts of tau_airline (without arguments of calls), 879 in whowhen, 435 in crosswoz.
@@ -152,7 +152,7 @@ def _replaced(texts: Iterable[str], redact: Redact) -> dict[str, int]:
 
 
 def _labels(text: str) -> Counter[str]:
-    return Counter(re.findall(r"\[([A-Z_]+)_\d+\]", text))
+    return Counter(re.findall(PLACEHOLDER, text))
 
 
 def _texts(data: Path | None, name: str) -> Iterator[str]:
@@ -164,7 +164,7 @@ def _texts(data: Path | None, name: str) -> Iterator[str]:
 
 def _recall_table(figures: Mapping[str, Figures]) -> Table:
     ours, theirs = figures["purser"], figures["shannon"]
-    found = {**{label: (ours.found[label], theirs.found[label]) for label in KINDS.values()}}
+    found = {label: (ours.found[label], theirs.found[label]) for label in KINDS.values()}
     found["PHONE, 010 landlines"] = ours.landlines, theirs.landlines
     return Table(
         "Values found",

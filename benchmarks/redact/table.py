@@ -14,7 +14,7 @@ RECALL, PRECISION = 0.98, 0.97
 """The gate requires these shares; precision also of the texts without personal data that stay as they are."""
 _VALUE = re.compile("‹([^›]*)›")
 _SIGNS = str.maketrans({"⏎": "\n", "␣": "\u200b"})
-_PLACEHOLDER = r"\[([A-Z_]+)_\d+\]"
+PLACEHOLDER = r"\[([A-Z_]+)_\d+\]"
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def score(rows: Iterable[Row], redact: Callable[[str], str]) -> Score:
         right = _right(row, result)
         there.update(row.labels)
         found.update(right)
-        others = Counter(re.findall(_PLACEHOLDER, result)).total() - len(right)
+        others = Counter(re.findall(PLACEHOLDER, result)).total() - len(right)
         wrong += others
         plain += not row.labels
         changed += not row.labels and result != row.text
@@ -111,6 +111,6 @@ def _right(row: Row, result: str) -> list[str]:
     if match is None:
         return []
     expected = [
-        (label, re.fullmatch(_PLACEHOLDER, written)) for label, written in zip(row.labels, match.groups(), strict=True)
+        (label, re.fullmatch(PLACEHOLDER, written)) for label, written in zip(row.labels, match.groups(), strict=True)
     ]
     return [label for label, placeholder in expected if placeholder and placeholder[1] == label]

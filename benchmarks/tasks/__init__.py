@@ -8,6 +8,7 @@ the audit is clean.
 
 import asyncio
 import uuid
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from temporalio.client import Client
 
 from purser.benchmarks.closed_loops import Measured, call_in_loops
 from purser.benchmarks.http.system import System
-from purser.benchmarks.outcome import Outcome, Table
+from purser.benchmarks.outcome import Outcome, Table, gate_table, percentile_ms
 from purser.benchmarks.tasks.baselines import QUEUE, EmptyPair, FiveActivities
 from purser.benchmarks.tasks.histories import History, history_of
 from purser.benchmarks.tasks.parked import Parked, park
@@ -29,6 +30,8 @@ PARKED = 1_000
 """Tasks that wait for an approval at the same time."""
 WARM_UP = 5
 """Tasks and workflows that run before anything is measured."""
+HISTORIES = 20
+"""Tasks whose workflows are looked at."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,10 @@ async def measure(seconds: float, in_flight: Sequence[int], parked: int) -> Outc
         await asyncio.gather(*(tasks.run() for _ in range(WARM_UP)))
         empty = [await _empty(running.client, each, seconds) for each in (FiveActivities, EmptyPair)]
         lines = [await _line(running.system, tasks, each, seconds) for each in in_flight]
-        histories = await _histories(running.client, tasks)
+        histories, ended = await _histories(running.client, tasks)
         waited = await park(running, parked)
-        gate = await running.gate([*(status for line in lines for status in line.measured.answers), *waited.statuses])
+        statuses = [*(status for line in lines for status in line.measured.answers), *ended, *waited.statuses]
+        gate = await running.gate(statuses)
     return _outcome(lines, [*empty, *histories], waited, gate, seconds)
 
 
@@ -99,11 +103,18 @@ async def _line(running: System, tasks: Tasks, in_flight: int, seconds: float) -
     return Line(in_flight, measured, {name: round((after[name] - before[name]) / ran * 1_000, 1) for name in parts})
 
 
-async def _histories(client: Client, tasks: Tasks) -> list[dict[str, Any]]:
-    """Figures of the two workflows of the last task."""
-    ids = {"AgentTask": tasks.last.workflow_id, "AgentRun": tasks.last_agent.workflow_id}
-    found = {name: await history_of(client, workflow_id) for name, workflow_id in ids.items()}
-    return [_figures(name, history, round(history.seconds * 1_000, 2), None) for name, history in found.items()]
+async def _histories(client: Client, tasks: Tasks) -> tuple[list[dict[str, Any]], list[str]]:
+    """Figures of the two workflows of tasks that run one at a time, as the empty ones do, and how the tasks ended."""
+    found: defaultdict[str, list[History]] = defaultdict(list)
+    ended = []
+    for _ in range(HISTORIES):
+        ended.append(await tasks.run())
+        for name, ref in (("AgentTask", tasks.last), ("AgentRun", tasks.last_agent)):
+            found[name].append(await history_of(client, ref.workflow_id))
+    return [
+        _figures(name, histories[-1], percentile_ms([one.seconds for one in histories], 0.50), None)
+        for name, histories in found.items()
+    ], ended
 
 
 def _figures(name: str, history: History, p50_ms: float, p99_ms: float | None) -> dict[str, Any]:
@@ -124,6 +135,6 @@ def _outcome(
             Table("tasks of one plain turn", tuple(found[0]), [tuple(line.values()) for line in found]),
             Table("workflows", tuple(workflows[0]), [tuple(each.values()) for each in workflows]),
             Table("tasks that wait for one approval", tuple(parked.figures()), [tuple(parked.figures().values())]),
-            Table("gate", ("what", "holds"), [(name, "yes" if holds else "no") for name, holds in gate.items()]),
+            gate_table(gate),
         ],
     )

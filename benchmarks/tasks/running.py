@@ -12,7 +12,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from purser.benchmarks.background import background_process
 from purser.benchmarks.http.system import System, system
-from purser.benchmarks.limiters.provider import PROMPT, REPLY, run_provider
+from purser.benchmarks.limiters.load import TOKENS
+from purser.benchmarks.limiters.provider import run_provider
 from purser.benchmarks.tasks.baselines import baseline_worker
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
@@ -76,7 +77,7 @@ class Running:
     async def gate(self, statuses: Iterable[object]) -> dict[str, bool]:
         """Whether tasks that ended so ran correctly. Nothing else may have run."""
         async with self.http.get(f"{self._provider}/served") as answer:
-            served = (await answer.json())["calls"] * (PROMPT + REPLY)
+            served = (await answer.json())["calls"] * TOKENS
         async with self.http.get("/v1/usage", params={"by": "day"}) as answer:
             charged = sum(day["charged_tokens"] for day in (await answer.json())["items"])
         async with await create_pool(self.system.dsn, size=1) as pool:

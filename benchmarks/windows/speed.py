@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import Random
 
+from purser.benchmarks.compaction.product import MEMORY_TOKENS
 from purser.benchmarks.outcome import percentile_ms
 from purser.benchmarks.postgres import temporary_postgres
 from purser.benchmarks.processor_time import processor_times
@@ -43,7 +44,6 @@ TEXTS = 1_000
 BUDGET = ContextSettings().context_budget()
 UNCOVERED = 60
 """Number of newest messages that no summary covers yet."""
-MEMORY_TOKENS = 1_500
 RUNS = 60
 SECONDS = 2.0
 """Time for the runs of one way at one size."""

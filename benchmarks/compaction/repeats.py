@@ -32,6 +32,8 @@ from purser.context.strategies import StrategyName
 
 SENTENCE = "They talked about their plans and agreed to go on."
 """The model's reply to every request for a summary."""
+SESSIONS = 4
+"""Sessions, each with messages of its own: of one alone 39 to 74 % of the facts are left, as it is drawn."""
 COMPRESSIONS = 10
 PLANTED = 30
 """Planted messages per half, drawn equally from both collections."""
@@ -43,9 +45,10 @@ BUDGET = 8_000
 
 @dataclass(frozen=True)
 class Survivors:
-    """Counts of planted and surviving facts."""
+    """Counts of planted and surviving facts, of all sessions."""
 
     compressions: int
+    """The fewest of a session."""
     asked: int
     """Requests to the model."""
     pinned: int
@@ -55,7 +58,7 @@ class Survivors:
     facts_left: int
     """Those whose value the window shows."""
     tokens: int
-    """Tokens of the window."""
+    """Tokens of the largest window."""
 
     @property
     def passed(self) -> bool:
@@ -80,7 +83,20 @@ class Survivors:
 
 
 async def repeats(pool: Pool, data: Path | None, seed: int) -> Survivors:
-    """Plants facts, compresses at least ten times and counts the facts that survive."""
+    """Plants facts, compresses each session at least ten times and counts the facts that survive."""
+    found = [await _repeat(pool, data, seed + number) for number in range(SESSIONS)]
+    return Survivors(
+        compressions=min(one.compressions for one in found),
+        asked=sum(one.asked for one in found),
+        pinned=sum(one.pinned for one in found),
+        pinned_left=sum(one.pinned_left for one in found),
+        facts=sum(one.facts for one in found),
+        facts_left=sum(one.facts_left for one in found),
+        tokens=max(one.tokens for one in found),
+    )
+
+
+async def _repeat(pool: Pool, data: Path | None, seed: int) -> Survivors:
     draw = random.Random(seed)
     chats, calls = rows(data, "locomo"), optional_rows(data, "tau_airline")
     informative, idle = _sorted_out(chats)

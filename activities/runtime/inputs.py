@@ -7,6 +7,7 @@ The SDK decodes before any interceptor runs, tries an input that it cannot read 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
+from functools import cache
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -23,7 +24,7 @@ def decoding(run: Callable[[Any], Any]) -> Callable[..., Any]:
     """Returns the activity of the same name that decodes its one argument as `run` declares it, and then runs `run`."""
     name = run.__name__
     [declared] = [hint for name, hint in get_type_hints(run, include_extras=True).items() if name != "return"]
-    adapter: TypeAdapter[Any] = TypeAdapter(declared)
+    adapter = _adapter(declared)
 
     # With `*arguments`, which have no type, the SDK passes on the JSON values.
 
@@ -36,6 +37,11 @@ def decoding(run: Callable[[Any], Any]) -> Callable[..., Any]:
         return await run(value if is_dataclass(value) else _read(name, adapter, value))
 
     return decoded
+
+
+@cache
+def _adapter(declared: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(declared)
 
 
 def _read(name: str, adapter: TypeAdapter[Any], value: Any) -> Any:

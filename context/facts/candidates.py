@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from purser.context.compression.extracts.pages import is_page, is_sentence, page_text
 from purser.context.compression.extracts.parts import is_announced
@@ -45,6 +46,7 @@ _DATED = frozenset({Kind.DATE, Kind.TIME, Kind.MONEY})
 _LOOSE = frozenset({Kind.DATE, Kind.TIME, Kind.ID, Kind.ADDRESS})
 _COUNTED = frozenset({Kind.MONEY, Kind.NUMBER})
 _TIMES = frozenset({Kind.DATE, Kind.TIME})
+_NO_MESSAGE = 0
 _HOME, _PLACES = "home", frozenset({Kind.ADDRESS, Kind.NAME})
 
 
@@ -93,23 +95,29 @@ def candidates(stored: StoredMessage, text: str) -> Iterator[Candidate]:
     for sentence in sentences(text):
         if stored.message.role == "assistant" and (is_announced(sentence) or (page and not is_sentence(sentence))):
             continue
-        said = _Sentence(stored.seq, speaker, sentence, languages, outdated)
+        stated = _said(_Sentence(speaker, sentence, languages, outdated), corrections=is_dialogue)
         outdated = outdated or outdates(sentence)
-        for candidate in said.candidates(corrections=is_dialogue):
+        for candidate in stated:
             fact = candidate.fact
             if is_dialogue or fact.kind is Kind.PATH or fact.relation != MENTIONS:
                 value = _dated(fact.kind, fact.value, stored)
                 joined = tuple((kind, _dated(kind, said, stored)) for kind, said in candidate.joined)
-                yield replace(candidate, fact=replace(fact, value=value), joined=joined)
+                yield replace(candidate, fact=replace(fact, seq=stored.seq, value=value), joined=joined)
 
 
 def _dated(kind: Kind, value: str, stored: StoredMessage) -> str:
     return dated(value, stored.created_at) if kind is Kind.DATE else value
 
 
+# The same sentences come again: phrases of assistants, and conversations that are extracted anew.
+@lru_cache(maxsize=1_024)
+def _said(sentence: "_Sentence", *, corrections: bool) -> tuple["Candidate", ...]:
+    """What a sentence states, in a message whose number is still to be filled in."""
+    return tuple(sentence.candidates(corrections=corrections))
+
+
 @dataclass(frozen=True)
 class _Sentence:
-    seq: int
     speaker: str
     text: str
     languages: tuple[Language, ...]
@@ -216,7 +224,7 @@ class _Sentence:
             said = self.text
             value = whole if kind is not Kind.FIELD and whole else new
             yield Candidate(
-                Fact(self.seq, kind, self.speaker, MENTIONS, value, said, self.speaker),
+                Fact(_NO_MESSAGE, kind, self.speaker, MENTIONS, value, said, self.speaker),
                 corrects=True, old=old, bare=kind is Kind.FIELD,
             )  # fmt: skip
         if old:
@@ -226,7 +234,7 @@ class _Sentence:
                 fact = self._fact(Kind.FIELD, self.speaker, MENTIONS, match)
                 yield Candidate(fact, corrects=True, bare=True, about=self._about(match, found))
         if not is_stated and not found_typed(found, self.text) and (choice := alternative(self.text, self.languages)):
-            fact = Fact(self.seq, Kind.DECISION, self.speaker, MENTIONS, choice, self.text, self.speaker)
+            fact = Fact(_NO_MESSAGE, Kind.DECISION, self.speaker, MENTIONS, choice, self.text, self.speaker)
             yield Candidate(fact, corrects=True, bare=True)
 
     def _fact(self, kind: Kind, subject: str, relation: str, match: re.Match[str], but: Span | None = None) -> Fact:
@@ -236,7 +244,7 @@ class _Sentence:
         value = (_TAIL.sub("", match.string[match.start() : end]) if but else "") or match[0]
         # A dash before an amount is its sign.
         value = value.strip() if kind in _COUNTED else value.strip(_EDGES)
-        return Fact(self.seq, kind, subject, relation, value, around(match), self.speaker)
+        return Fact(_NO_MESSAGE, kind, subject, relation, value, around(match), self.speaker)
 
     def _farewells(self) -> Iterator[Span]:
         """Greetings and farewells; with a time of day after it, it is an appointment."""

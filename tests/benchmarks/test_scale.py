@@ -30,7 +30,7 @@ def test_a_line_counts_the_backends_of_each_database_once() -> None:
 @pytest.mark.proof
 @pytest.mark.stack
 def test_a_short_run_measures_each_value_and_its_sums_agree() -> None:
-    factors = {"sessions": (1, 3), "processes": (1, 2), "databases": (1, 2)}
+    factors = {"processes": (1, 2), "databases": (1, 2)}
     found = asyncio.run(measure(0.2, factors)).results
     assert all(found["gate"].values()), found
     assert [(one["factor"], one["value"]) for one in found["lines"]] == [

@@ -37,6 +37,7 @@ from tests.support.shared import Stop, shared
 # How fast a machine is proves nothing: a busy one would fail tests whose rules hold.
 settings.register_profile(
     "purser",
+    max_examples=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,

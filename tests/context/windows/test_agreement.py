@@ -73,7 +73,7 @@ def listed_window(
         return None
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(session=conversations(""), tokens=st.integers(1, 400), context_settings=SETTINGS, share=st.floats(0.2, 1.1))
 def test_an_agent_gets_the_window_that_people_look_at(
     session: Conversation, tokens: int, context_settings: ContextSettings, share: float

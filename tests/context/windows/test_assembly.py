@@ -53,7 +53,7 @@ def problems(messages: list[Message], budget: int, strategy: str | None, preset:
     return [found for found in check(case, strategy, preset, beginnings) if found not in ("right", "refused")]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(messages=transcripts(), share=st.floats(-0.1, 1.1), way=st.sampled_from(WAYS))
 def test_a_window_is_whole_fits_is_maximal_and_loses_nothing_silently(
     messages: list[Message], share: float, way: tuple[str | None, str | None]
@@ -78,7 +78,7 @@ def test_no_cut_of_a_real_conversation_breaks_anything(
         assert problems(seen, budget, *way) == [], f"{len(seen)} messages, budget {budget}"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(messages=transcripts(), share=st.floats(0.2, 3.0), way=st.sampled_from(WAYS))
 def test_a_compaction_never_grows_the_window_and_is_not_reported_if_it_did_not_help(
     messages: list[Message], share: float, way: tuple[str | None, str | None]

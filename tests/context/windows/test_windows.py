@@ -54,7 +54,7 @@ def plan(
 # --- properties ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     given_settings=SETTINGS,
     session=conversations(""),

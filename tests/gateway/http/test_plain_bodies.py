@@ -93,7 +93,7 @@ def test_a_plain_body_is_decoded_to_the_values_of_its_model(model: type[BaseMode
 BODIES = {model: PlainBodies(model) for model, _ in VALID}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(changed())
 def test_what_is_decoded_is_what_its_model_reads(one: tuple[type[BaseModel], bytes]) -> None:
     model, body = one

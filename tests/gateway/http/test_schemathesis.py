@@ -1,11 +1,10 @@
 """The API conforms to its OpenAPI document: requests that it allows, and some that it forbids, with all roles in turn.
 
 No request ends in a fault of the gateway, every status and content type is one that the document names, and every
-answer fits its schema. More requests: `PURSER_FUZZ_EXAMPLES=200 pytest tests/gateway/http/test_schemathesis.py`.
+answer fits its schema.
 """
 
 import asyncio
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import cycle
@@ -31,10 +30,11 @@ from schemathesis.specs.openapi.checks import (
 from purser.gateway.access.roles import Role
 from purser.gateway.http.openapi import operations
 from tests.gateway.conftest import RunningGateway
+from tests.support.runs.proof import sized
 
 AnyCase = Case[Any]
 Operation = APIOperation[Any, Any, Any, Any]
-EXAMPLES = int(os.environ.get("PURSER_FUZZ_EXAMPLES", "2"))
+EXAMPLES = sized(1, 10)
 """Requests that the document allows, and as many that it forbids, for each endpoint: as admin and as another role."""
 CHECKS = [
     not_a_server_error,

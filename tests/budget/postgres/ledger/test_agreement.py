@@ -31,7 +31,7 @@ from tests.support.budgets.policies import SHARES, patches
 from tests.support.views import PATH, Case, cases
 
 EXAMPLES = settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 SETTINGS = LedgerSettings(defaults=dict.fromkeys(Kind, Policy()))
 RESERVED = st.lists(st.one_of(st.just(Decimal(0)), SHARES), min_size=len(PATH), max_size=len(PATH))

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from purser.compose.cli import GROUPS
 from tests.compose.conftest import System
+from tests.support.servers.forked import Forks
 from tests.support.servers.purser import Purser
 from tests.support.servers.purser import command as purser_command
 
@@ -23,6 +24,12 @@ from tests.support.servers.purser import command as purser_command
 @pytest.fixture
 def purser(tmp_path: Path) -> Purser:
     return Purser.at(tmp_path, data_dir=str(tmp_path / "data"))
+
+
+@pytest.fixture
+def commands(forks: Forks, tmp_path: Path) -> Purser:
+    """Commands that cost less to start."""
+    return forks.purser(tmp_path, data_dir=str(tmp_path / "data"))
 
 
 def test_the_version_is_that_of_the_package(purser: Purser) -> None:
@@ -41,22 +48,22 @@ def test_every_command_takes_json(purser: Purser) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["nonsense"], ["up", "--nonsense"], ["up", "--port", "x"], ["up", "--port"]])
-def test_bad_usage_is_exit_code_2_and_a_problem(purser: Purser, arguments: list[str]) -> None:
-    problem = purser.json(*arguments, code=2)
+def test_bad_usage_is_exit_code_2_and_a_problem(commands: Purser, arguments: list[str]) -> None:
+    problem = commands.json(*arguments, code=2)
     assert problem["type"] == "urn:purser:bad-usage"
     assert problem["detail"]
     assert "--help" in problem["remedy"]
 
 
-def test_a_failure_is_exit_code_1_and_a_problem_with_its_remedy(purser: Purser) -> None:
-    problem = purser.json("worker", code=1)
+def test_a_failure_is_exit_code_1_and_a_problem_with_its_remedy(commands: Purser) -> None:
+    problem = commands.json("worker", code=1)
     assert problem["type"] == "urn:purser:settings-error"
     assert problem["detail"].startswith("dsn is not set")
     assert "PURSER_DSN" in problem["remedy"]
 
 
-def test_without_json_a_failure_goes_to_stderr(purser: Purser) -> None:
-    done = purser.run("worker")
+def test_without_json_a_failure_goes_to_stderr(commands: Purser) -> None:
+    done = commands.run("worker")
     assert (done.returncode, done.stdout) == (1, "")
     assert "PURSER_DSN" in done.stderr
     assert "Traceback" not in done.stderr
@@ -82,10 +89,10 @@ def test_a_bug_says_nothing_of_its_message_on_stdout(purser: Purser, tmp_path: P
     assert "Traceback" in done.stderr
 
 
-def test_an_error_of_the_operating_system_is_a_problem_that_names_the_file(purser: Purser) -> None:
-    (purser.home / "file").touch()
-    data = str(purser.home / "file" / "data")
-    done = purser.run("up", "--data", data, "--json")
+def test_an_error_of_the_operating_system_is_a_problem_that_names_the_file(commands: Purser) -> None:
+    (commands.home / "file").touch()
+    data = str(commands.home / "file" / "data")
+    done = commands.run("up", "--data", data, "--json")
     assert done.returncode == 1
     assert json.loads(done.stdout) == {
         "type": "urn:purser:operating-system-error",
@@ -95,8 +102,8 @@ def test_an_error_of_the_operating_system_is_a_problem_that_names_the_file(purse
     assert "Traceback" not in done.stderr
 
 
-def test_bad_usage_says_what_is_wrong_in_words_of_purser(purser: Purser) -> None:
-    detail = purser.json("tasks", "list", "--state", "runing", code=2)["detail"]
+def test_bad_usage_says_what_is_wrong_in_words_of_purser(commands: Purser) -> None:
+    detail = commands.json("tasks", "list", "--state", "runing", code=2)["detail"]
     assert detail.startswith("Invalid value for '--state': 'runing' is not one of 'running', ")
 
 

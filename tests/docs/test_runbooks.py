@@ -1,6 +1,7 @@
 """Every alert has a runbook, and every runbook an alert."""
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ PROGRAMS = {"amtool", "psql", "purser"}
 PARTS = ("How bad", "Look at", "Do", "Over when", "Silence")
 
 
+@cache
 def _alerts() -> dict[str, Any]:
     groups = yaml.safe_load((ROOT / "compose" / "deploy" / "prometheus" / "rules.yml").read_text())["groups"]
     return {rule["alert"]: rule for group in groups for rule in group["rules"] if "alert" in rule}

@@ -9,6 +9,7 @@ from purser.context.conversation.wording import asks
 from purser.context.facts.languages import Language
 from purser.context.facts.languages.english import DAY, MONTH
 from purser.context.facts.languages.language import started
+from purser.context.facts.languages.prefilter import Prefiltered
 from purser.context.facts.values import Kind
 
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
@@ -124,7 +125,7 @@ def values(
 
 
 @lru_cache
-def _patterns(languages: tuple[Language, ...]) -> tuple[tuple[Kind, re.Pattern[str]], ...]:
+def _patterns(languages: tuple[Language, ...]) -> tuple[tuple[Kind, Prefiltered], ...]:
     """The patterns of each kind: those of any language and, at the last place of the kind, those of these languages."""
     last = {kind: place for place, (kind, _) in enumerate(_COMMON)}
     found = []
@@ -134,7 +135,7 @@ def _patterns(languages: tuple[Language, ...]) -> tuple[tuple[Kind, re.Pattern[s
         general = "" if kind is Kind.NAME and any(language.capitalizes_nouns for language in languages[:1]) else common
         pattern = "|".join(filter(None, (*own, general)))
         if pattern:
-            found.append((kind, re.compile(pattern, re.IGNORECASE)))
+            found.append((kind, Prefiltered(pattern)))
     return tuple(found)
 
 

@@ -1,13 +1,11 @@
 """What the rules know of one language, as patterns."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from purser.context.facts.languages.prefilter import Prefiltered
 from purser.context.facts.values import Kind
-
-FLAGS = re.IGNORECASE
 
 
 def started(to: str, between: str = r"(?!)", number: str = r"\d+(?:[.,]\d+)*") -> str:
@@ -73,50 +71,50 @@ class Language:
     """Frequent words that tell the language, for languages in Latin script."""
 
     @cached_property
-    def is_owned(self) -> re.Pattern[str]:
-        return re.compile(rf"(?:{self.owned})$", FLAGS)
+    def is_owned(self) -> Prefiltered:
+        return Prefiltered(rf"(?:{self.owned})$")
 
     @cached_property
-    def replaces(self) -> tuple[re.Pattern[str], ...]:
-        return tuple(re.compile(pattern, FLAGS) for pattern in self.replacing)
+    def replaces(self) -> tuple[Prefiltered, ...]:
+        return tuple(Prefiltered(pattern) for pattern in self.replacing)
 
     @cached_property
-    def denies(self) -> tuple[re.Pattern[str], ...]:
-        return tuple(re.compile(pattern, FLAGS) for pattern in self.denying)
+    def denies(self) -> tuple[Prefiltered, ...]:
+        return tuple(Prefiltered(pattern) for pattern in self.denying)
 
     @cached_property
-    def is_cue(self) -> re.Pattern[str]:
-        return re.compile(rf"(?:{self.cue})\s*$", FLAGS)
+    def is_cue(self) -> Prefiltered:
+        return Prefiltered(rf"(?:{self.cue})\s*$")
 
     @cached_property
-    def is_interjection(self) -> re.Pattern[str]:
-        return re.compile(rf"(?:{self.interjection})\s*$", FLAGS)
+    def is_interjection(self) -> Prefiltered:
+        return Prefiltered(rf"(?:{self.interjection})\s*$")
 
     @cached_property
-    def is_cue_after(self) -> re.Pattern[str]:
-        return re.compile(self.cue_after, FLAGS)
+    def is_cue_after(self) -> Prefiltered:
+        return Prefiltered(self.cue_after)
 
     @cached_property
-    def is_alternative(self) -> re.Pattern[str]:
-        return re.compile(self.alternative, FLAGS)
+    def is_alternative(self) -> Prefiltered:
+        return Prefiltered(self.alternative)
 
     @cached_property
-    def is_changed(self) -> re.Pattern[str]:
-        return re.compile(self.changed, FLAGS)
+    def is_changed(self) -> Prefiltered:
+        return Prefiltered(self.changed)
 
     @cached_property
-    def is_unsure(self) -> re.Pattern[str]:
-        return re.compile(self.unsure, FLAGS)
+    def is_unsure(self) -> Prefiltered:
+        return Prefiltered(self.unsure)
 
     @cached_property
-    def is_farewell(self) -> re.Pattern[str]:
-        return re.compile(self.farewell, FLAGS)
+    def is_farewell(self) -> Prefiltered:
+        return Prefiltered(self.farewell)
 
     @cached_property
-    def stated(self) -> tuple[tuple[Kind, str, re.Pattern[str]], ...]:
+    def stated(self) -> tuple[tuple[Kind, str, Prefiltered], ...]:
         """Kind, relation and pattern of every kind of statement."""
         return tuple(
-            (kind, relation, re.compile(pattern, FLAGS))
+            (kind, relation, Prefiltered(pattern))
             for kind, patterns in self.statements.items()
             for relation, pattern in patterns
         )

@@ -50,7 +50,10 @@ class Prefiltered:
         if self._any or (self._digit and _HAS_DIGIT.search(text)):
             return True
         folded = text.lower() if text.isascii() else text.translate(_ODD).lower()
-        return any(word in folded for word in self._words)
+        for word in self._words:  # noqa: SIM110 - `any` takes twice as long, millions of times
+            if word in folded:
+                return True
+        return False
 
 
 def literals_of(pattern: str) -> Literals:

@@ -1,6 +1,6 @@
 """Patterns that are searched only in texts with the literals that every match contains.
 
-Most sentences state nothing. Searching for a few words costs a hundredth of searching for a pattern that holds them, in
+Most sentences state nothing. Searching for a few words costs a fraction of searching for a pattern that holds them, in
 which every place of the text may begin a match.
 """
 

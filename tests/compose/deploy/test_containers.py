@@ -34,8 +34,6 @@ from tests.support.world import eventually
 
 pytestmark = pytest.mark.stack
 HEALTHY_WITHIN_S = 180.0
-BETWEEN_CHECKS_S = 0.5
-"""Each check starts a process, which would take the processor from the service that it waits for."""
 DSN = "purser_dsn"
 
 
@@ -87,10 +85,8 @@ class Image:
         moved = re.sub(r"(?<=\s)/(tools|purser|wheel)\b", lambda found: f"{self.folder}/{found[1]}", command)
         moved = moved.replace(" python -m", f" {sys.executable} -m")
         # As in the Makefile: uv installs the same files in a tenth of the time; where it finds none, pip takes over.
-        uv = Path(sys.executable).with_name("uv")
-        either = rf"{{ {uv} pip install --python \1 \2 || \1 -m pip install \2; }} "
-        made = rf"{{ {uv} venv --python \1 \2 && {uv} pip install --python \2 pip setuptools || \1 -m venv \2; }} "
-        return re.sub(r"(\S+) -m venv (\S+)", made, re.sub(r"(\S+) -m pip install ([^&]+)", either, moved))
+        either = rf"{{ {Path(sys.executable).with_name('uv')} pip install --python \1 \2 || \1 -m pip install \2; }} "
+        return re.sub(r"(\S+) -m pip install ([^&]+)", either, moved)
 
 
 @pytest.fixture(scope="module")
@@ -242,9 +238,7 @@ async def _healthy(host: Host, name: str, process: "subprocess.Popen[bytes]") ->
     async def look() -> bool | None:
         log = (host.home / f"{name}.log").read_text()
         assert process.poll() is None, log
-        healthy = await asyncio.to_thread(host.is_healthy, name)
-        await asyncio.sleep(0 if healthy else BETWEEN_CHECKS_S)
-        return healthy or None
+        return await asyncio.to_thread(host.is_healthy, name) or None
 
     await eventually(look, HEALTHY_WITHIN_S)
 

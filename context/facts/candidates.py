@@ -47,6 +47,7 @@ _LOOSE = frozenset({Kind.DATE, Kind.TIME, Kind.ID, Kind.ADDRESS})
 _COUNTED = frozenset({Kind.MONEY, Kind.NUMBER})
 _TIMES = frozenset({Kind.DATE, Kind.TIME})
 _NO_MESSAGE = 0
+"""Stands for the number of a message, which a sentence does not know."""
 _HOME, _PLACES = "home", frozenset({Kind.ADDRESS, Kind.NAME})
 
 
@@ -111,8 +112,8 @@ def _dated(kind: Kind, value: str, stored: StoredMessage) -> str:
 
 # The same sentences come again: phrases of assistants, and conversations that are extracted anew.
 @lru_cache(maxsize=1_024)
-def _said(sentence: "_Sentence", *, corrections: bool) -> tuple["Candidate", ...]:
-    """What a sentence states, in a message whose number is still to be filled in."""
+def _said(sentence: "_Sentence", *, corrections: bool) -> tuple[Candidate, ...]:
+    """What a sentence states. The caller fills in the number of the message."""
     return tuple(sentence.candidates(corrections=corrections))
 
 

@@ -15,7 +15,7 @@ _DIGIT = "\\d"
 _HAS_DIGIT = re.compile(r"\d")
 _MOST_CHARACTERS = 8
 """Of a set, such as `['’]`; a larger one is in nearly every text."""
-_ODD = str.maketrans("İıſK", "iisk")
+_ODD = str.maketrans("İıſ", "iis")
 """Letters that match a Latin one without regard to case although their lower case is another."""
 Literals = frozenset[str]
 """One of them is in every match, in lower case; none are known if it is empty."""
@@ -58,6 +58,7 @@ class Prefiltered:
 
 def literals_of(pattern: str) -> Literals:
     """Literals of which every match of a pattern contains one, as Python's own parser reads it."""
+    # No public function gives a parsed pattern.
     return _of_sequence(re._parser.parse(pattern, FLAGS))
 
 

@@ -189,6 +189,16 @@ async def emptied_pool(emptied_dsn: str, warm_pools: WarmPools) -> Pool:
 
 
 @pytest.fixture
+async def counting_pool(postgres_server: str, template: str) -> AsyncIterator[Pool]:
+    """One connection to a database of this test's own, for what Postgres counts of it.
+
+    Connections that earlier tests left open report what they read up to ten seconds late.
+    """
+    async with fresh_database(postgres_server, template) as dsn, await create_pool(dsn, size=1, timeout_s=60) as pool:
+        yield pool
+
+
+@pytest.fixture
 async def empty_dsn(postgres_server: str) -> AsyncIterator[str]:
     """A fresh database without any schema."""
     async with fresh_database(postgres_server, "template0") as dsn:

@@ -10,14 +10,13 @@ from purser.activities.postgres.agents import Agents
 from purser.activities.postgres.tasks import Submitted, Tasks
 from purser.activities.tasks.file import TaskFile
 from purser.budget.policies.fields import Mode
-from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Scope
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.workflows.contract import TaskStatus
-from tests.support.databases import fresh_database
 from tests.support.ledger import Books, report, request
 
 TENANT = "acme"
@@ -116,22 +115,19 @@ async def test_a_task_of_another_tenant_is_not_found(tasks: Tasks) -> None:
         await tasks.get("other", "t1")
 
 
-async def test_a_plan_that_was_made_while_tables_were_empty_reads_a_task_alone(
-    postgres_server: str, template: str
-) -> None:
-    async with fresh_database(postgres_server, template) as dsn, await create_pool(dsn, size=1) as pool:
-        books = Books.on(pool)
-        tasks = Tasks(pool, books.policies, Conversations(pool))
-        await tasks.submit(TENANT, file(), "ann")
-        for _ in range(7):  # prepared statements settle on a plan after five executions
-            await tasks.get(TENANT, "t1")
-        asks = [Ask(TENANT, request(f"k{number}", 10, 0, f"agent:other{number}/a")) for number in range(300)]
-        answers = await hold_together(pool, books.settings, None, asks)
-        settles = [Settle(TENANT, int(answer.hold_id or 0), 1, report(5)) for answer in answers if answer]
-        await settle_together(pool, books.settings, None, settles)
-        before = await rows_read(pool)
+async def test_a_plan_that_was_made_while_tables_were_empty_reads_a_task_alone(counting_pool: Pool) -> None:
+    books = Books.on(counting_pool)
+    tasks = Tasks(counting_pool, books.policies, Conversations(counting_pool))
+    await tasks.submit(TENANT, file(), "ann")
+    for _ in range(7):  # prepared statements settle on a plan after five executions
         await tasks.get(TENANT, "t1")
-        assert await rows_read(pool) - before < 100
+    asks = [Ask(TENANT, request(f"k{number}", 10, 0, f"agent:other{number}/a")) for number in range(300)]
+    answers = await hold_together(counting_pool, books.settings, None, asks)
+    settles = [Settle(TENANT, int(answer.hold_id or 0), 1, report(5)) for answer in answers if answer]
+    await settle_together(counting_pool, books.settings, None, settles)
+    before = await rows_read(counting_pool)
+    await tasks.get(TENANT, "t1")
+    assert await rows_read(counting_pool) - before < 100
 
 
 async def rows_read(pool: Pool) -> int:

@@ -1,11 +1,11 @@
 """Reads of a long session read the rows that they ask for, whatever statistics their plans were made with."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 
 import pytest
 
-from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.connections.pools import Pool
 from purser.context.compression.summaries import Method, Summary
 from purser.context.errors import MessageNotFound
 from purser.context.postgres.conversation.conversations import Conversations
@@ -15,7 +15,6 @@ from purser.context.postgres.memory.memory import Memory
 from purser.context.windows.excerpts import Within
 from tests.support.actors import ADA
 from tests.support.context.conversations import user
-from tests.support.databases import fresh_database
 
 TENANT, SESSION, MODEL = "acme", "s1", "gpt-4o"
 LAST, OWN, LAST_OWN = 20_000, "t1/a1", 200
@@ -42,14 +41,10 @@ Reads = Mapping[str, Callable[[], Awaitable[object]]]
 
 
 @pytest.fixture
-async def pool(postgres_server: str, template: str) -> AsyncIterator[Pool]:
-    """One connection, which keeps the plan of each statement's first execution.
-
-    To a database of its own: connections of earlier tests may report late what they read.
-    """
-    async with fresh_database(postgres_server, template) as dsn, await create_pool(dsn, size=1) as pool:
-        await pool.execute("set plan_cache_mode = force_generic_plan")
-        yield pool
+async def pool(counting_pool: Pool) -> Pool:
+    """One connection, which keeps the plan of each statement's first execution."""
+    await counting_pool.execute("set plan_cache_mode = force_generic_plan")
+    return counting_pool
 
 
 async def rows_read(pool: Pool) -> int:

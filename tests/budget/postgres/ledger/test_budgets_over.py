@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from purser.budget.policies.policy import Policy
-from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.connections.pools import Pool
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Kind
 from tests.support.ledger import TENANT, Books
@@ -61,14 +61,13 @@ async def test_they_are_those_of_all_budgets_whose_ratio_is_as_large_wherever_th
         assert (one, cursor is not None) == (found[:1], bool(found))
 
 
-async def test_those_below_are_not_resolved(dsn: str) -> None:
-    async with await create_pool(dsn, size=1) as pool:
-        books = Books.on(pool, **DEFAULTS)
-        await pool.execute(FILL)
-        await pool.execute("analyze")
-        before = await rows_read(pool, "scopes", "balances")
-        found, _ = await books.policies.budgets(TENANT, over=Decimal("0.95"))
-        after = await rows_read(pool, "scopes", "balances")
+async def test_those_below_are_not_resolved(counting_pool: Pool) -> None:
+    books = Books.on(counting_pool, **DEFAULTS)
+    await counting_pool.execute(FILL)
+    await counting_pool.execute("analyze")
+    before = await rows_read(counting_pool, "scopes", "balances")
+    found, _ = await books.policies.budgets(TENANT, over=Decimal("0.95"))
+    after = await rows_read(counting_pool, "scopes", "balances")
     assert [str(view.scope) for view in found] == ["task:t1000", "task:t2000", "task:t3000"]
     assert {table: rows for table in after if (rows := after[table] - before[table]) > 1.1 * SCOPES} == {}
 

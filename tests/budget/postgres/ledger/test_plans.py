@@ -5,10 +5,9 @@ from datetime import timedelta
 from importlib.resources import files
 
 from purser.budget.gate import Amount
-from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
 from purser.budget.scopes import Scope
-from tests.support.databases import fresh_database
 from tests.support.ledger import TENANT, Books, report, request
 from tests.support.rows_read import rows_read
 
@@ -47,68 +46,62 @@ TABLES = ("scopes", "balances", "policies", "holds", "attempts", "journal", "pos
 MOST = {"waiters": 2 * ROWS}
 
 
-async def test_no_verb_reads_more_than_a_few_rows_of_a_large_table(dsn: str) -> None:
-    async with await create_pool(dsn, size=1, timeout_s=60) as pool:
-        # Statistics of the day when each tenant had one row.
-        await pool.execute(
-            "insert into scopes (tenant, kind, id) select 't' || n, 'session', 's' from generate_series(1, 9) n"
-        )
-        await pool.execute("analyze")
-        await pool.execute("delete from scopes")
-        await pool.execute(FILL)
-        await pool.execute("analyze")
-        # What autovacuum would do at a moment of its own, and count as rows read.
-        await pool.execute(
-            "select brin_summarize_new_values('journal_at'), brin_summarize_new_values('postings_in_order')"
-        )
-        books = Books.on(pool)
-        before = await rows_read(pool, *TABLES)
-        await every_verb(books)
-        after = await rows_read(pool, *TABLES)
+async def test_no_verb_reads_more_than_a_few_rows_of_a_large_table(counting_pool: Pool) -> None:
+    # Statistics of the day when each tenant had one row.
+    await counting_pool.execute(
+        "insert into scopes (tenant, kind, id) select 't' || n, 'session', 's' from generate_series(1, 9) n"
+    )
+    await counting_pool.execute("analyze")
+    await counting_pool.execute("delete from scopes")
+    await counting_pool.execute(FILL)
+    await counting_pool.execute("analyze")
+    # What autovacuum would do at a moment of its own, and count as rows read.
+    await counting_pool.execute(
+        "select brin_summarize_new_values('journal_at'), brin_summarize_new_values('postings_in_order')"
+    )
+    books = Books.on(counting_pool)
+    before = await rows_read(counting_pool, *TABLES)
+    await every_verb(books)
+    after = await rows_read(counting_pool, *TABLES)
     read = {table: after[table] - before[table] for table in after}
     assert {table: rows for table, rows in read.items() if rows > MOST.get(table, ROWS // 20)} == {}
 
 
-async def test_a_budget_is_read_without_what_was_posted_to_it(dsn: str) -> None:
-    async with await create_pool(dsn, size=1) as pool:
-        books = Books.on(pool)
-        await books.budget("session:s1", limit_tokens=1_000, mode="hard")
-        for number in range(100):
-            await books.spend(f"k{number}", 1)
-        before = await rows_read(pool, *TABLES)
-        assert (await books.policies.budget(TENANT, Scope.parse("session:s1"))).spent.tokens == 100
-        after = await rows_read(pool, *TABLES)
+async def test_a_budget_is_read_without_what_was_posted_to_it(counting_pool: Pool) -> None:
+    books = Books.on(counting_pool)
+    await books.budget("session:s1", limit_tokens=1_000, mode="hard")
+    for number in range(100):
+        await books.spend(f"k{number}", 1)
+    before = await rows_read(counting_pool, *TABLES)
+    assert (await books.policies.budget(TENANT, Scope.parse("session:s1"))).spent.tokens == 100
+    after = await rows_read(counting_pool, *TABLES)
     assert {table: after[table] - before[table] for table in ("journal", "postings")} == {"journal": 0, "postings": 0}
 
 
-async def test_a_budget_is_read_without_those_of_other_scopes(dsn: str) -> None:
-    async with await create_pool(dsn, size=1) as pool:
-        books = Books.on(pool)
-        for number in range(300):
-            await books.spend(f"k{number}", 1, 0, f"session:s{number}")
-        await pool.execute("analyze")
-        before = await rows_read(pool, *TABLES)
-        assert (await books.policies.budget(TENANT, Scope.parse("session:s1"))).spent.tokens == 1
-        after = await rows_read(pool, *TABLES)
+async def test_a_budget_is_read_without_those_of_other_scopes(counting_pool: Pool) -> None:
+    books = Books.on(counting_pool)
+    for number in range(300):
+        await books.spend(f"k{number}", 1, 0, f"session:s{number}")
+    await counting_pool.execute("analyze")
+    before = await rows_read(counting_pool, *TABLES)
+    assert (await books.policies.budget(TENANT, Scope.parse("session:s1"))).spent.tokens == 1
+    after = await rows_read(counting_pool, *TABLES)
     assert after["balances"] - before["balances"] == 1
 
 
-async def test_plans_that_were_made_while_tables_were_empty_read_the_rows_of_a_call_alone(
-    postgres_server: str, template: str
-) -> None:
-    async with fresh_database(postgres_server, template) as dsn, await create_pool(dsn, size=1) as pool:
-        books = Books.on(pool)
-        # Statistics that come meanwhile, where the machine is slow, would lead to other plans.
-        for table in TABLES:
-            await pool.execute(f"alter table {table} set (autovacuum_enabled = false)")
-        await calls(books, "first", 1)
-        # On balances of their own, of which a plan that looks through them all reads each.
-        holds = [await books.hold(f"open{number}", 1, 0, f"session:s{number}") for number in range(300)]
-        for number in range(100):
-            await books.ledger.release(TENANT, hold_id=holds[number])
-        before = await rows_read(pool, *TABLES)
-        await calls(books, "last", 2)
-        after = await rows_read(pool, *TABLES)
+async def test_plans_that_were_made_while_tables_were_empty_read_the_rows_of_a_call_alone(counting_pool: Pool) -> None:
+    books = Books.on(counting_pool)
+    # Statistics that come meanwhile, where the machine is slow, would lead to other plans.
+    for table in TABLES:
+        await counting_pool.execute(f"alter table {table} set (autovacuum_enabled = false)")
+    await calls(books, "first", 1)
+    # On balances of their own, of which a plan that looks through them all reads each.
+    holds = [await books.hold(f"open{number}", 1, 0, f"session:s{number}") for number in range(300)]
+    for number in range(100):
+        await books.ledger.release(TENANT, hold_id=holds[number])
+    before = await rows_read(counting_pool, *TABLES)
+    await calls(books, "last", 2)
+    after = await rows_read(counting_pool, *TABLES)
     assert {table: rows for table in after if (rows := after[table] - before[table]) > 50} == {}
 
 

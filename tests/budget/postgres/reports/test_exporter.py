@@ -273,16 +273,15 @@ async def test_a_calendar_window_counts_until_it_ends_however_quiet_it_is(books:
     assert await bands(books, datetime(2026, 12, 1, tzinfo=UTC)) == {}
 
 
-async def test_balances_that_do_not_count_are_only_added_up(dsn: str) -> None:
-    async with await create_pool(dsn, size=1) as pool:
-        books = Books.on(pool)
-        await pool.execute(IDLE)
-        await pool.execute("analyze")
-        await books.budget("session:busy", mode="hard", limit_tokens=100)
-        await books.spend("k", 80, 0, "session:busy")
-        before = await rows_read(pool, *READ)
-        found = (await read(books)).budgets
-        after = await rows_read(pool, *READ)
+async def test_balances_that_do_not_count_are_only_added_up(counting_pool: Pool) -> None:
+    books = Books.on(counting_pool)
+    await counting_pool.execute(IDLE)
+    await counting_pool.execute("analyze")
+    await books.budget("session:busy", mode="hard", limit_tokens=100)
+    await books.spend("k", 80, 0, "session:busy")
+    before = await rows_read(counting_pool, *READ)
+    found = (await read(books)).budgets
+    after = await rows_read(counting_pool, *READ)
     assert found[Kind.SESSION, Mode.HARD].scopes["from_80"] == 1
     assert sum(one.spent.tokens for one in found.values()) == 80 + MANY
     assert {table: rows for table in after if (rows := after[table] - before[table]) > 1.1 * MANY} == {}

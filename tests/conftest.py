@@ -31,6 +31,7 @@ from tests.support.runs.outcomes import pytest_make_collect_report as pytest_mak
 from tests.support.runs.outcomes import pytest_runtest_makereport as pytest_runtest_makereport
 from tests.support.runs.outcomes import pytest_terminal_summary as pytest_terminal_summary
 from tests.support.runs.outcomes import seed as seed
+from tests.support.runs.proof import pytest_collection_modifyitems as pytest_collection_modifyitems
 from tests.support.servers.forked import Forks, start_forks
 from tests.support.shared import Stop, shared
 

@@ -22,3 +22,50 @@ def test_which_cases_are_drawn_follows_the_seed_and_keeps_their_order(monkeypatc
         drawn.append(proof.some(range(1_000), 10))
     assert drawn[0] == drawn[1] == sorted(drawn[0])
     assert drawn[0] != drawn[2]
+
+
+@pytest.fixture
+def long_tests(request: pytest.FixtureRequest) -> list[pytest.Item]:
+    """Forty long tests, each with two cases."""
+    items: list[pytest.Item] = []
+    for number in range(40):
+        for case in "ab":
+            name = f"test_{number}[{case}]"
+            item = pytest.Function.from_parent(request.node.parent, name=name, callobj=lambda: None)
+            item.add_marker(pytest.mark.proof)
+            items.append(item)
+    return items
+
+
+def executed(tests: list[pytest.Item]) -> list[str]:
+    return [test.name for test in proof.executed(tests)]
+
+
+def test_a_run_with_a_share_executes_a_quarter_of_the_long_tests_with_all_their_cases_and_every_other_test(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, long_tests: list[pytest.Item]
+) -> None:
+    monkeypatch.setattr(proof, "SHARE", 0.03)
+    chosen = executed([request.node, *long_tests])
+    assert chosen[0] == request.node.name
+    assert len(chosen) == 1 + 10 * 2
+    assert chosen[1::2] == [name.replace("b", "a") for name in chosen[2::2]]
+
+
+def test_which_long_tests_run_follows_the_draw_and_all_run_at_last(
+    monkeypatch: pytest.MonkeyPatch, long_tests: list[pytest.Item]
+) -> None:
+    monkeypatch.setattr(proof, "SHARE", 0.03)
+    drawn = []
+    for commit in ("1", "1", *map(str, range(2, 60))):
+        monkeypatch.setenv("PURSER_TEST_DRAW", commit)
+        drawn.append(executed(long_tests))
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert {name for names in drawn for name in names} == {item.name for item in long_tests}
+
+
+@pytest.mark.parametrize("share", [0, 1])
+def test_a_whole_proof_and_a_run_by_hand_leave_nothing_out(
+    monkeypatch: pytest.MonkeyPatch, long_tests: list[pytest.Item], share: float
+) -> None:
+    monkeypatch.setattr(proof, "SHARE", share)
+    assert executed(long_tests) == [item.name for item in long_tests]

@@ -36,7 +36,7 @@ _RELATIVE = re.compile(
     rf"|(?P<which>last|next|this) (?P<unit>week(?:end)?|month|year|{'|'.join(_DAYS)})"
     rf"|(?P<ago>{_COUNT}) (?P<what>day|week|month|year)s? ago)\b"
     rf"|(?P<zh>{'|'.join(name for name in (*_SHIFT, *_YEARS, *_MONTHS) if CJK.match(name))})"
-    rf"|(?P<side>[上下本这])(?:个|個)?(?:周|週|星期|礼拜)(?P<weekday>[{_WEEK}])?+"
+    rf"|(?P<side>[上下本这])(?:个|個)?(?:周|週|星期|礼拜)(?>(?P<weekday>[{_WEEK}])?)"
     r"|(?P<before>\d{1,2}|[一二三四五六七八九十两])(?P<span>天|周|个月|年)前",
     re.IGNORECASE,
 )

@@ -26,7 +26,7 @@ MAX_VALUES = 250_000
 MESSAGES = re.compile(r"/v1/sessions/[^/]+/messages")
 _LARGE = re.compile(rf"/v1/tasks|/(openai|anthropic)/v1/.*|{MESSAGES.pattern}")
 _MARK = re.compile(rb'["\[{,]')
-_TEXT = re.compile(rb'(?:[^"\\]++|\\.){0,4096}+', re.DOTALL)
+_TEXT = re.compile(rb'(?>(?:[^"\\]++|\\.){0,4096})', re.DOTALL)
 """A part of a string. The repetition count bounds how long a match blocks other threads."""
 _SHOWN = 8
 """Most elements of a path that an error shows."""

@@ -23,7 +23,7 @@ _LEAST_WORDS = 4
 # Possessive, because messages are long and of others: a line must not be tried in many ways.
 _MEMBER = re.compile(r'\s*+"(?P<name>[^"]++)"\s*+:\s*+(?P<value>\S.*+)', re.DOTALL)
 _BRACKETS = re.compile(r"\s*+(?=\S)(?:\"[^\"]++\"\s*+:\s*+)?[\[\](){}\s,]*+")
-_STRING = re.compile(r'\s++"(?:[^"\\]++|\\.)*+",?\s*+|\s*+"(?:[^"\\]++|\\.)*+",\s*+')
+_STRING = re.compile(r'\s++"(?>(?:[^"\\]++|\\.)*)",?\s*+|\s*+"(?>(?:[^"\\]++|\\.)*)",\s*+')
 _TRACE = re.compile(r'\s*(?:File "|Traceback \(most recent|/[\w./-]+:\d+)')
 _LINK = re.compile(r"!?\[([^\[\]\n]*+)\]\(([^\s()]*+(?:\([^\s()]*+\)[^\s()]*+)?)\)")
 _ADDRESS = re.compile(rf"https?://\S{{{_LONGEST_ADDRESS},}}")

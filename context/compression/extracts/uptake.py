@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from purser.context.compression.requests import Passage
 
 _LETTER = r"(?:(?![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])[\w.'’-])"
-_WORD = re.compile(rf"《[^》]{{1,40}}》|{_LETTER}{{3,}}+")
+_WORD = re.compile(rf"《[^》]{{1,40}}》|(?>{_LETTER}{{3,}})")
 _MARK = re.compile(r"[A-ZÀ-ÖØ-Þ\d]")
 
 

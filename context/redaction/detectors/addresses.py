@@ -13,12 +13,12 @@ from purser.context.redaction.findings import Found
 # where these letters begin.
 _CJK = r"\u1100-\u11ff\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _OTHER = rf"(?:[^\W{_CJK}]|[.+%~'-])"
-_LABEL = rf"(?:(?:[^\W_{_CJK}]|-)++|[{_CJK}]++)"
-_DOMAIN = rf"@(?P<domain>{_LABEL}(?:\.{_LABEL})++|localhost(?![\w-]))"
+_LABEL = rf"(?:(?>(?:[^\W_{_CJK}]|-)+)|[{_CJK}]++)"
+_DOMAIN = rf"@(?P<domain>{_LABEL}(?>(?:\.{_LABEL})+)|localhost(?![\w-]))"
 _EMAILS = (
     re.compile(rf'(?P<local>"[^"@\n]{{1,64}}+"){_DOMAIN}'),
     # Each run of letters is scanned once from its start, so the time is linear.
-    re.compile(rf"(?<![^\W{_CJK}])(?<![.+%~'-])(?P<local>{_OTHER}++){_DOMAIN}"),
+    re.compile(rf"(?<![^\W{_CJK}])(?<![.+%~'-])(?P<local>(?>{_OTHER}+)){_DOMAIN}"),
     re.compile(rf"(?<![\w.+%~'-])(?P<local>[\w.+%~'-]++)(?<=[{_CJK}]){_DOMAIN}"),
 )
 _CJK_TOP = re.compile(
@@ -83,7 +83,7 @@ _V4 = re.compile(
     re.VERBOSE,
 )
 _V6 = re.compile(
-    r"(?:(?<![\w:.])|(?<=[A-Za-z]:)(?!:))[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*+(?:\.\d{1,3}){0,3}+(?!\w)", re.ASCII
+    r"(?:(?<![\w:.])|(?<=[A-Za-z]:)(?!:))[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*+(?>(?:\.\d{1,3}){0,3})(?!\w)", re.ASCII
 )
 _VERSION = re.compile(
     rf"(?:(?<![^\W_{_CJK}])(?:v|ver|versions?|release[ds]?|build|rev|revision|firmware|section|chapter|clause|oid"

@@ -7,7 +7,7 @@ from purser.context.redaction.detectors.labelled import found_in, is_code, label
 from purser.context.redaction.findings import Found
 
 _PRIVATE_KEY = r"""-----BEGIN[ ][A-Z ]{0,30}PRIVATE[ ]KEY[A-Z ]{0,10}-----
-    (?:(?:[A-Za-z0-9+/=\s\\:,."]|-(?!----))*+-----END[ A-Z]{0,50}-----|(?:[\s\\"]*+[A-Za-z0-9+/=]{20,}+)*+)"""
+    (?:(?>(?:[A-Za-z0-9+/=\s\\:,."]|-(?!----))*)-----END[ A-Z]{0,50}-----|(?>(?:[\s\\"]*+[A-Za-z0-9+/=]{20,}+)*))"""
 _FORMS = (
     r"sk-[A-Za-z0-9_-]{16,}+",  # OpenAI, Anthropic, OpenRouter, DeepSeek
     r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,}+|whsec_[A-Za-z0-9+/=]{16,}+",  # Stripe
@@ -22,7 +22,7 @@ _FORMS = (
     r"do[por]_v1_[0-9a-f]{32,}+|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{16,}+|dapi[0-9a-f]{32}|sq0[a-z]{3}-[\w-]{16,}+",
     r"\d{8,10}:AA[A-Za-z0-9_-]{30,}+|purser_[A-Za-z0-9_-]{40,}+",  # Telegram, ours
     # Only from the start of a run, so that each run is scanned once.
-    r"(?<![_-])eyJ[A-Za-z0-9_-]{6,}+\.[A-Za-z0-9_-]{6,}+(?:\.[A-Za-z0-9_-]*+)*+",  # JSON Web Token
+    r"(?<![_-])eyJ[A-Za-z0-9_-]{6,}+\.[A-Za-z0-9_-]{6,}+(?>(?:\.[A-Za-z0-9_-]*+)*)",  # JSON Web Token
     r"(?<![_-])[MNO][A-Za-z0-9_-]{22,30}+\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}+",  # Discord
 )
 _KEYS = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_FORMS)}|{_PRIVATE_KEY})", re.VERBOSE)

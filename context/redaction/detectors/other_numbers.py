@@ -21,7 +21,7 @@ _FORMS = (
     r"\d{5}-\d{3}",  # a Brazilian postal code
     r"\d{3}-\d{2}-\d{4}",  # a social security number in any range
     r"\d{4}(?P<card>[ .-])\d{4}(?P=card)\d{4}(?P=card)\d{1,4}|\d{4}(?P<amex>[ .-])\d{6}(?P=amex)\d{4,5}",
-    r"[A-Za-z]{2}\d{2}(?:[ ]?[A-Za-z0-9]{4}){2,7}+(?:[ ]?[A-Za-z0-9]{1,4})?",  # a bank account
+    r"[A-Za-z]{2}\d{2}(?>(?:[ ]?[A-Za-z0-9]{4}){2,7})(?:[ ]?[A-Za-z0-9]{1,4})?",  # a bank account
     r"[$€£¥₹₩][ ]?\d[\d,.]{0,20}+",
     rf"\d[\d,.]{{0,20}}+[ ]?(?:[$€£¥₹₩%元块円원]|(?:{_CURRENCY})(?![A-Za-z0-9_]))",
 )

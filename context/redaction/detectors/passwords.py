@@ -72,7 +72,7 @@ _SELF_NAMED = re.compile(r"pass|pwd|secret|token|key|密码|密钥", re.IGNORECA
 
 # --- by place --------------------------------------------------------------------------------------------------------
 
-_URL_PASSWORD = re.compile(r"://[^\s/:@\"'<>\\]{0,100}:(?P<value>[^\s/\"'<>\\@]++(?:@[^\s/\"'<>\\@]++(?=@))*+)@")
+_URL_PASSWORD = re.compile(r"://[^\s/:@\"'<>\\]{0,100}:(?P<value>[^\s/\"'<>\\@]++(?>(?:@[^\s/\"'<>\\@]++(?=@))*))@")
 _USER_PASSWORD = re.compile(
     r"(?<![\w.:/@-])(?P<user>[A-Za-z_][\w.-]{0,63}):(?P<value>[^\s:/@\"'<>\\,;=]{3,}+)@"
     r"(?P<host>localhost|[A-Za-z0-9][\w.-]{0,200})(?P<path>:\d|/\w)?"

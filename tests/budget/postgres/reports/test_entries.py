@@ -130,6 +130,7 @@ async def test_a_page_does_not_read_windows_after_it(books: Books, entries: Entr
     books.at(datetime(2026, 11, 2, 12, tzinfo=UTC))
     for number in range(100):
         await books.spend(f"k{number}", 1)
+    await books.pool.execute("analyze")  # the last statistics may be of tables that were just emptied
     assert await rows_read(books.pool, scope="session:s1", cursor=newest.entry_id, limit=10) < 100
 
 

@@ -47,7 +47,7 @@ def test_an_empty_file_is_an_empty_conversation(tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("a.json", "{}", "is a JSON object"),
-        ("a.json", '[\n{"role": "user",}]', "line 2, column 17"),
+        ("a.json", '[\n{"role": "user" "content"}]', "line 2, column 17"),
         ("a.jsonl", '{"role": "user", "content": "hi"}\n\n{"role": "bot"}', "line 3: message 1, field 'role'"),
         ("a.jsonl", '{"role": "user", "content": 7}', "line 1: message 0, field 'content'"),
         ("a.jsonl", "secret", "line 1: is not JSON"),

@@ -2,7 +2,7 @@
 
 `make test` leaves out the tests marked `proof`, `make proof` runs them in full. With `PURSER_TEST_PROOF` both run that
 share of each, drawn by the run's seed. Most start several systems and cannot be made smaller, so such a run executes a
-quarter of them, drawn by `PURSER_TEST_DRAW`: CI sets it to the commit, and each test runs with every fourth commit.
+quarter of them, drawn by `PURSER_TEST_DRAW`: CI sets it to the commit, so each runs about once in four commits.
 """
 
 import os
@@ -39,7 +39,7 @@ def executed(tests: Sequence[pytest.Item]) -> list[pytest.Item]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselects the others."""
+    """Deselects the long tests that the run does not execute."""
     chosen = executed(items)
     config.hook.pytest_deselected(items=list(set(items) - set(chosen)))
     items[:] = chosen

@@ -248,11 +248,14 @@ class ApprovalRequest:
         nano_usd = (rules.two_people_above_nano_usd, amount.nano_usd, alone.nano_usd)
         return any(most is not None and more and more + given > most for most, more, given in (tokens, nano_usd))
 
-    def decisions_needed(self, now: datetime) -> int:
-        """How many more people have to approve to grant the whole shortage; 0 once the request is closed."""
+    def decisions_needed(self, now: datetime, alone: Amount = NOTHING) -> int:
+        """How many more people have to approve to grant the whole shortage; 0 once the request is closed.
+
+        `alone` is what the next of them has granted in this window already.
+        """
         if self.state is not ApprovalState.PENDING:
             return 0
-        return 2 - min(1, len(self.agreed(now))) if self.needs_two(self.shortage) else 1
+        return 2 - min(1, len(self.agreed(now))) if self.needs_two(self.shortage, alone) else 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,10 +105,13 @@ def without_delay(request: ApprovalRequest, steps: Sequence[BackpressureStep]) -
     )
 
 
-def suggested(request: ApprovalRequest, steps: Sequence[BackpressureStep]) -> Amount:
-    """The default grant of a form: the grant without delay, unless only that requires a second approver."""
-    easy = without_delay(request, steps)
-    return request.shortage if request.needs_two(easy) and not request.needs_two(request.shortage) else easy
+def suggested(request: ApprovalRequest, steps: Sequence[BackpressureStep], alone: Amount) -> Amount:
+    """The default grant of a form: the grant without delay, unless only that requires a second approver.
+
+    `alone` is what the approver has granted in this window already.
+    """
+    easy, short = without_delay(request, steps), request.shortage
+    return short if request.needs_two(easy, alone) and not request.needs_two(short, alone) else easy
 
 
 def _granted(view: ScopeView, held: Mapping[Scope, Amount], scope: Scope, grant: Amount) -> ScopeView:

@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 from purser.activities.postgres.calls.purposes import Purpose
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Waiter
-from purser.budget.gate import Amount
+from purser.budget.gate import NOTHING, Amount
 from purser.budget.policies.fields import BackpressureStep
+from purser.budget.postgres.approvals.approvals import SWEEPER
 from purser.budget.previews import Effect, PendingAsk, as_view, preview, suggested, without_delay
 from purser.budget.reports.finish import Finish, finish
 from purser.budget.reports.views import BudgetView
@@ -33,6 +34,10 @@ class ApprovalDetails:
     """The waiting calls; empty once the request is closed."""
     steps: tuple[BackpressureStep, ...]
     """Backpressure steps of the scope that is short."""
+    alone: Amount = NOTHING
+    """What the caller has granted on the scope in this window without a second person."""
+    expired: Amount = NOTHING
+    """What expiries have granted there."""
     finish: Finish | None = None
     """What the waiting tasks may still spend; `None`: unknown."""
     related: Sequence[ApprovalRequest] = ()
@@ -46,7 +51,11 @@ class ApprovalDetails:
     @property
     def suggested(self) -> Amount:
         """The default grant of a form."""
-        return suggested(self.request, self.steps)
+        return suggested(self.request, self.steps, self.alone)
+
+    def needs_two(self, grant: Amount) -> bool:
+        """Whether the caller cannot make a grant without a second person."""
+        return self.request.needs_two(grant, self.alone)
 
     def effect(self, grant: Amount) -> Effect:
         """The effect of a grant."""
@@ -61,10 +70,16 @@ async def approval_details(use: Services, caller: Principal, request: ApprovalRe
     asking = [waiter for waiter in waiters if waiter.path] if is_pending else []
     short, own = (request.scope, None), (request.scope, _task(waiters))
     budgets = await _budgets(use, caller.tenant, [short, own, *(each for one in asking for each in _drawn_on(one))])
+    alone = expired = NOTHING
+    if is_pending:
+        alone = await use.approvals.granted_alone(caller.tenant, request.approval_id, caller.approver.name)
+        expired = await use.approvals.granted_alone(caller.tenant, request.approval_id, SWEEPER.name)
     tasks = sorted({waiter.task_id for waiter in request.waiters if waiter.task_id}) if is_pending else []
     return ApprovalDetails(
         request=request,
         budget=budgets[short],
+        alone=alone,
+        expired=expired,
         finish=finish(await use.purposes.progress(caller.tenant, tasks[:MAX_WAITERS])) if tasks else None,
         related=await use.queue.related(caller.tenant, request, MAX_WAITERS) if is_pending else (),
         purposes=known if caller.may(Permission.READ_WORK) else {},

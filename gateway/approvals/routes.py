@@ -46,17 +46,21 @@ async def list_approvals(
 
 @router.get("/{approval_id}", response_model=WholeApprovalView)
 async def show(approval_id: str, caller: Reader, use: Use) -> dict[str, Any]:
-    """Returns a request with what an approver needs to decide: the purpose of its calls and the effect of a grant."""
+    """Returns a request with what an approver needs to decide: the purpose of its calls and the effect of a grant.
+
+    `decisions_needed` counts what the caller has granted on the scope already.
+    """
     request = await use.approvals.get(caller.tenant, approval_id)
     details = await approval_details(use, caller, request)
-    forecasts = await use.burn.of(caller.tenant, [details.budget])
+    forecasts, now = await use.burn.of(caller.tenant, [details.budget]), datetime.now(UTC)
     purposes = [purpose_view(key, purpose) for key, purpose in details.purposes.items()]
     return _shown(request, forecasts[request.scope]) | {
+        "decisions_needed": request.decisions_needed(now, details.alone),
         "purposes": purposes,
         "effects": _effects(details),
         "finish": details.finish and FinishView.model_validate(details.finish.to_json()),
         "related": [_related(one) for one in details.related],
-        "link": use.links.url(caller.tenant, approval_id, request.deadline, datetime.now(UTC)),
+        "link": use.links.url(caller.tenant, approval_id, request.deadline, now),
     }
 
 

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Waiter
-from purser.budget.gate import Amount, ScopeView, gate_answer
+from purser.budget.gate import NOTHING, Amount, ScopeView, gate_answer
 from purser.budget.policies.fields import DEFAULT_BACKPRESSURE, ApprovalRules, Mode
 from purser.budget.previews import PendingAsk, preview, suggested, without_delay
 from purser.budget.scopes import Scope
@@ -80,8 +80,14 @@ def test_without_steps_or_where_none_can_be_avoided_the_shortage_is_offered() ->
 
 
 def test_default_does_not_call_for_a_second_person_where_the_shortage_does_not() -> None:
-    assert suggested(request(1_000, 900, 600), DEFAULT_BACKPRESSURE) == Amount(876)
-    assert suggested(request(1_000, 900, 600, above=600), DEFAULT_BACKPRESSURE) == Amount(500)
+    assert suggested(request(1_000, 900, 600), DEFAULT_BACKPRESSURE, NOTHING) == Amount(876)
+    assert suggested(request(1_000, 900, 600, above=600), DEFAULT_BACKPRESSURE, NOTHING) == Amount(500)
+
+
+def test_default_counts_what_the_approver_has_granted_already() -> None:
+    large = request(1_000, 900, 600, above=1_000)
+    assert suggested(large, DEFAULT_BACKPRESSURE, Amount(124)) == Amount(876)
+    assert suggested(large, DEFAULT_BACKPRESSURE, Amount(125)) == Amount(500)
 
 
 @given(limit=st.integers(0, 10**6), spent=st.integers(0, 10**6), ask=st.integers(1, 10**6))

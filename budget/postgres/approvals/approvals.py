@@ -185,6 +185,11 @@ class Approvals:
             raise _unknown(approval_id)
         return found[0]
 
+    async def granted_alone(self, tenant: str, approval_id: str, name: str) -> Amount:
+        """What an approver has granted on the scope of a request in its window without a second person."""
+        async with connected(self._pool, None) as own:
+            return await self._granted_alone(own, tenant, approval_id, name, self.now)
+
     async def list(
         self, tenant: str, state: ApprovalState | None = None, limit: int = 50, cursor: str | None = None
     ) -> ApprovalPage:
@@ -224,7 +229,8 @@ class Approvals:
                     f"until does not apply: the request raises what task {request.task_id!r} asked for itself, which "
                     "ends with the task; leave until out"
                 )
-            alone = await self._granted_alone(own, tenant, request, actor, lock["now"])
+            # The lock on the scope keeps it so until the decision is recorded.
+            alone = await self._granted_alone(own, tenant, wanted.approval_id, actor.name, lock["now"])
             outcome = judge(request, wanted, actor, lock["now"], alone=alone, trust_temporal_identity=self._trust)
             recorded = await self._record(own, tenant, wanted, actor, outcome, lock["now"])
             if outcome.state is ApprovalState.PENDING:
@@ -255,7 +261,7 @@ class Approvals:
             if request.moot:
                 await self._close(own, tenant, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
                 return 1
-            outcome = rule(request, await self._granted_alone(own, tenant, request, SWEEPER, lock["now"]))
+            outcome = rule(request, await self._granted_alone(own, tenant, approval_id, SWEEPER.name, lock["now"]))
             choice = Choice.APPROVE if outcome.state is ApprovalState.APPROVED else Choice.DENY
             decision = DecisionRequest(approval_id, str(uuid.uuid4()), choice)
             recorded = await self._record(own, tenant, decision, SWEEPER, outcome, lock["now"])
@@ -324,10 +330,9 @@ class Approvals:
         await own.execute(_SQL["put_event"], tenant, approval_id, now, cause, None, needed, None)
 
     async def _granted_alone(
-        self, own: Connection, tenant: str, request: ApprovalRequest, actor: Approver, now: datetime
+        self, own: Connection, tenant: str, approval_id: str, name: str, now: datetime | None
     ) -> Amount:
-        """What an approver has granted on the scope of a request alone; the lock on the scope keeps it so."""
-        return Amount(*row(await own.fetchrow(_SQL["granted_alone"], tenant, request.approval_id, actor.name, now)))
+        return Amount(*row(await own.fetchrow(_SQL["granted_alone"], tenant, approval_id, name, now)))
 
     async def _request(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:
         """Reads a request without the list of who waits, which people need and the rules of its end do not."""

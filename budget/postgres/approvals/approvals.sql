@@ -123,7 +123,7 @@ select digest, answer from decisions where tenant = $1 and decision_id = $2;
 select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano
 from approvals a join grants g on g.tenant = a.tenant and g.scope_id = a.scope_id and g.window_start = a.window_start
 where a.tenant = $1 and a.approval_id = $2 and a.task = '' and g.approval_id is not null and g.granted_by = $3
-  and g.ended_at is null and (g.until is null or g.until > $4)
+  and g.ended_at is null and (g.until is null or g.until > coalesce($4, now()))
   and not exists (select from decisions d where d.tenant = g.tenant and d.approval_id = g.approval_id
                   and d.choice = 'approve' and d.approver <> g.granted_by);
 

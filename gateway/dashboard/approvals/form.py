@@ -115,8 +115,7 @@ def previewed(details: ApprovalDetails, fields: Mapping[str, str], now: datetime
             amount = read(Act("preview", fields={**fields, "until": ""}), Choice.APPROVE, now).amount
         except Refused:
             return None
-    request = details.request
-    return details.effect(in_common(amount, request.agreed(now)) if request.needs_two(amount) else amount)
+    return details.effect(in_common(amount, details.request.agreed(now)) if details.needs_two(amount) else amount)
 
 
 def form(
@@ -143,11 +142,12 @@ def form(
     return render(
         "approvals/form.html",
         request=request,
-        needs_two=request.needs_two(request.shortage),
+        needs_two=details.needs_two(exactly),
+        alone=details.alone if not request.needs_two(exactly) else None,
         agreed=agreed,
         problem=problem,
         barred=bar_to_all,
-        barred_from_approval=bar_to_all or barred(request, caller, now, Choice.APPROVE),
+        barred_from_approval=bar_to_all or barred(request, caller, now, Choice.APPROVE, details.alone),
         # The second person has to enter an amount in the units to which the first one agreed.
         offered=_fields(request, details.suggested, *(past.amount for past in agreed)),
         ends=_ENDS,

@@ -222,7 +222,7 @@ class ApprovalsPage:
                 form=approval_form.form(details, caller, self.armed, self.problem, effect, now),
                 finish=wording.finish(details.finish),
                 related=details.related,
-                expiry=wording.expiry(request),
+                expiry=wording.expiry(request, details.expired),
                 source=wording.source(request, budget),
                 rate=rate,
                 basis=BASES[rate.basis] if rate else "",

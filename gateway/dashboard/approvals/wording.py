@@ -6,7 +6,7 @@ from datetime import datetime
 from purser.budget.approval_rules import expire, judge
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, DecisionRequest, Waiter
 from purser.budget.errors import DecisionRefused, InvalidRequest
-from purser.budget.gate import Amount
+from purser.budget.gate import NOTHING, Amount
 from purser.budget.reports.finish import Finish
 from purser.budget.reports.forecast import Basis, Forecast
 from purser.budget.reports.views import BudgetView
@@ -130,11 +130,6 @@ def people(request: ApprovalRequest) -> str:
     return text + (f"; {above}" if (above := two_people(rules)) else "")
 
 
-def expiry(request: ApprovalRequest) -> str:
-    """The outcome if no one decides by the deadline."""
-    return "granted" if expire(request).state is ApprovalState.APPROVED else "denied"
-
-
 def source(request: ApprovalRequest, budget: BudgetView) -> str:
     """The source of the limit."""
     name = "limit_tokens" if request.limit_tokens is not None else "limit_nano_usd"
@@ -142,12 +137,23 @@ def source(request: ApprovalRequest, budget: BudgetView) -> str:
     return SOURCES.get(found, found)
 
 
-def barred(request: ApprovalRequest, caller: Principal, now: datetime, choice: Choice = Choice.DENY) -> str:
-    """Why the rules bar a caller from deciding, in words; empty if they do not."""
+def expiry(request: ApprovalRequest, expired: Amount) -> str:
+    """The outcome if no one decides by the deadline, after what expiries have granted in this window."""
+    return "granted" if expire(request, expired).state is ApprovalState.APPROVED else "denied"
+
+
+def barred(
+    request: ApprovalRequest,
+    caller: Principal,
+    now: datetime,
+    choice: Choice = Choice.DENY,
+    alone: Amount = NOTHING,
+) -> str:
+    """Why the rules bar a caller, who has granted `alone` in this window, from deciding; empty if they do not."""
     if not caller.may(Permission.DECIDE):
         return f"Your role {caller.role} may look at requests but not decide them."
     try:
-        judge(request, DecisionRequest(request.approval_id, "?", choice), caller.approver, now)
+        judge(request, DecisionRequest(request.approval_id, "?", choice), caller.approver, now, alone=alone)
     except DecisionRefused as error:
         return {
             "role": "A deputy may decide only once the request is escalated."

@@ -148,6 +148,25 @@ async def test_two_people_are_two_keys_with_two_names(
     assert (await decide(admin, approval_id, decision_id="d3")).json() == {"state": "approved", "decisions_needed": 0}
 
 
+async def test_a_request_counts_what_each_approver_has_granted_already(
+    gateway: RunningGateway, admin: httpx.AsyncClient, agent: httpx.AsyncClient
+) -> None:
+    approval_id = await short(admin, agent, two_people_above_tokens=250)
+    anna, bob = [await gateway.client(Role.APPROVER, name=name) for name in ("anna", "bob")]
+    assert (await decide(anna, approval_id, decision_id="d1")).json()["state"] == "approved"
+    held = await ask(agent)
+    used = {"attempt": 1, "usage": {"total": 700}}
+    assert (await agent.post(f"/v1/holds/{held['hold_id']}/settle", json=used)).is_success
+    approval_id = str((await ask(agent, key="k2", tokens=100))["approval_id"])
+
+    async def needed(approver: httpx.AsyncClient) -> object:
+        return (await approver.get(f"/v1/approvals/{approval_id}")).json()["decisions_needed"]
+
+    assert [await needed(anna), await needed(bob)] == [2, 1]
+    assert (await decide(anna, approval_id, decision_id="d2")).json() == {"state": "pending", "decisions_needed": 1}
+    assert (await decide(bob, approval_id, decision_id="d3")).json() == {"state": "approved", "decisions_needed": 0}
+
+
 async def test_the_submitter_and_roles_outside_the_rules_may_not_decide(
     gateway: RunningGateway, admin: httpx.AsyncClient
 ) -> None:

@@ -134,6 +134,31 @@ async def test_large_grants_take_two_people(tenant: Tenant) -> None:
     assert await grants(tenant) == [876]
 
 
+async def test_the_form_counts_what_the_approver_has_granted_already(tenant: Tenant) -> None:
+    session = tenant.named("s")
+    await asks(tenant, session, approval={"two_people_above_tokens": 900})
+    anna = await tenant.page(role=Role.APPROVER, name="anna")
+    await anna.get_by_role("button", name="Approve", exact=True).click()
+    await expect(anna.locator(".outcome")).to_contain_text("You approved 876 tokens")
+    client = await tenant.client(name="backend")
+    path = [f"session:{session}", f"task:t-{session}", f"agent:t-{session}/planner"]
+    held = (await client.post("/v1/holds", json={"key": f"{session}-2", "path": path, "tokens": 600})).json()
+    used = {"attempt": 1, "usage": {"total": 600}, "nano_usd": 0}
+    await client.post(f"/v1/holds/{held['hold_id']}/settle", json=used)
+    asked = (await client.post("/v1/holds", json={"key": f"{session}-3", "path": path, "tokens": 500})).json()
+    there = f"/approvals?id={asked['approval_id']}"
+    bert = await tenant.page(there, role=Role.APPROVER, name="bert")
+    await expect(bert.get_by_label("Tokens to grant")).to_be_visible()
+    await expect(bert.locator(".people")).to_have_count(0)
+    await anna.goto(there)
+    await expect(anna.locator(".people")).to_contain_text("With the 876 tokens that you have granted here, a grant")
+    await shot(anna, "approvals-granted-already")
+    await anna.get_by_role("button", name="Approve", exact=True).click()
+    await expect(anna.locator(".people")).to_contain_text("1 of 2 approvals")
+    await bert.get_by_role("button", name="Approve", exact=True).click()
+    await expect(anna.locator(".outcome")).to_contain_text("bert approved 625 tokens")
+
+
 async def test_second_person_can_grant_what_the_first_one_agreed_to_although_something_else_is_short(
     tenant: Tenant,
 ) -> None:

@@ -23,13 +23,14 @@ def test_without_a_turn_the_forecast_says_why_it_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "outcome"),
+    ("rules", "expired", "outcome"),
     [
-        (ApprovalRules(), "denied"),
-        (ApprovalRules(on_expiry=OnExpiry.GRANT), "granted"),
-        (ApprovalRules(on_expiry=OnExpiry.GRANT, two_people_above_tokens=400), "granted"),
-        (ApprovalRules(on_expiry=OnExpiry.GRANT, two_people_above_tokens=399), "denied"),
+        (ApprovalRules(), 0, "denied"),
+        (ApprovalRules(on_expiry=OnExpiry.GRANT), 0, "granted"),
+        (ApprovalRules(on_expiry=OnExpiry.GRANT, two_people_above_tokens=400), 0, "granted"),
+        (ApprovalRules(on_expiry=OnExpiry.GRANT, two_people_above_tokens=399), 0, "denied"),
+        (ApprovalRules(on_expiry=OnExpiry.GRANT, two_people_above_tokens=400), 1, "denied"),
     ],
 )
-def test_the_outcome_at_the_deadline_is_that_of_the_rules(rules: ApprovalRules, outcome: str) -> None:
-    assert wording.expiry(request(rules=rules)) == outcome
+def test_the_outcome_at_the_deadline_is_that_of_the_rules(rules: ApprovalRules, expired: int, outcome: str) -> None:
+    assert wording.expiry(request(rules=rules), Amount(expired)) == outcome

@@ -5,7 +5,9 @@ answer, it waits.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 
 import structlog
 from temporalio.client import Client
@@ -21,6 +23,8 @@ from purser.budget.postgres.events.outbox import Outbox, OutboxMessage
 from purser.workflows.contract import START, TASK_QUEUE, TaskRef, WorkflowName
 
 BATCH = 50
+SWEPT = 100
+"""Most rows that one sweep ends of a kind."""
 
 log = structlog.get_logger(__name__)
 
@@ -83,8 +87,14 @@ class Dispatcher:
 async def run_background(stores: Stores, dispatcher: Dispatcher, stop: asyncio.Event, every_s: float) -> None:
     """Sweep, expire approval requests or remind of them, and dispatch, every `every_s` seconds until `stop` is set."""
     await run_together(
-        repeat("sweep", stores.ledger.sweep, stop, every_s),
-        repeat("approvals", stores.approvals.expire_due, stop, every_s),
+        repeat("sweep", partial(_sweep, stores.ledger.sweep, stop), stop, every_s),
+        repeat("approvals", partial(_sweep, stores.approvals.expire_due, stop), stop, every_s),
         repeat("reminders", stores.reminders.send_due, stop, every_s),
         repeat("outbox", dispatcher.dispatch, stop, every_s, dispatcher.poked),
     )
+
+
+async def _sweep(end_due: Callable[[int], Awaitable[int]], stop: asyncio.Event) -> None:
+    """Ends what is due, again at once while one sweep ended as much as it may: a backlog does not wait for the next."""
+    while await end_due(SWEPT) >= SWEPT and not stop.is_set():
+        pass

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path as Directory
+from unittest.mock import AsyncMock
 
 import asyncpg
 import pytest
@@ -27,7 +28,7 @@ from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Path, Scope
-from purser.compose.processes.dispatcher import Dispatcher, run_background
+from purser.compose.processes.dispatcher import SWEPT, Dispatcher, run_background
 from purser.compose.stack.temporal import EmbeddedTemporal
 from purser.workflows.contract import START, ApprovalDecided, TaskRef
 from tests.support.actors import TESTER
@@ -223,6 +224,59 @@ async def test_deadlines_and_leases_end_and_workflows_are_woken_by_any_number_of
         await until(lambda: _none_left(pool))
     await handle.signal(Waiting.go)
     assert await handle.result() == [f"{ticket.approval_id} expired"]
+
+
+async def test_a_backlog_is_ended_at_once_and_not_a_part_of_it_every_few_seconds(
+    pool: Pool, dispatcher: Dispatcher
+) -> None:
+    settings, count = LedgerSettings(), SWEPT + 30
+    ledger, policies, approvals = Ledger(pool, settings), Policies(pool, settings), Approvals(pool, settings)
+    for number in range(count):
+        scope = Scope.parse(f"session:s{number}")
+        await policies.set("default", scope, PolicyPatch.parse({"limit_tokens": 10, "mode": "approval"}), by=TESTER)
+        await ledger.hold("default", HoldRequest(f"open-{number}", Path((scope,)), Amount(10)))
+        await ledger.hold("default", HoldRequest(f"short-{number}", Path((scope,)), Amount(500)))
+        await approvals.request("default", key=f"short-{number}", scope=scope, path=Path((scope,)), ask=Amount(500))
+    past = "now() - interval '1 day'"
+    await pool.execute(f"update holds set expires_at = {past} where state = 'held'")
+    await pool.execute(f"update approvals set deadline = {past}")
+    await pool.execute(
+        f"select ledger_grant(b.tenant, b.scope_id, b.window_start, 1, 0, {past}, null, null, 'x', now())"
+        " from balances b"
+    )
+
+    async def left() -> list[int]:
+        counts: list[int] = await pool.fetchval(
+            "select array[(select count(*) from holds where state = 'held'),"
+            " (select count(*) from grants where ended_at is null),"
+            " (select count(*) from approvals where state = 'pending')]"
+        )
+        return counts
+
+    async def none_left() -> bool:
+        return await left() == [0, 0, 0]
+
+    assert await left() == [count] * 3
+    async with background(pool, dispatcher, every_s=3_600, settings=settings):
+        await until(none_left)
+
+
+async def test_a_process_that_stops_leaves_the_rest_of_a_backlog(dispatcher: Dispatcher) -> None:
+    stop, stores = asyncio.Event(), AsyncMock()
+
+    async def endless(limit: int) -> int:
+        await asyncio.sleep(0)
+        if stores.ledger.sweep.await_count == 3:
+            stop.set()
+        return limit
+
+    stores.ledger.sweep.side_effect = endless
+    stores.approvals.expire_due.return_value = 0
+    async with asyncio.timeout(30):
+        await run_background(stores, dispatcher, stop, 3_600)
+    assert stores.ledger.sweep.await_count == 3
+    # The others have had their turn meanwhile.
+    assert stores.reminders.send_due.await_count == stores.approvals.expire_due.await_count == 1
 
 
 async def test_it_survives_an_unreachable_database_and_logs_nothing_secret(

@@ -37,7 +37,8 @@ SWEEP_INDEXES = {
 """Indexes that do not begin with the tenant, and what reads them."""
 SWEEPS = {
     "budget/postgres/approvals/reminders.sql due": "finds requests to remind of, by tenant",
-    "budget/postgres/approvals/approvals.sql pending": "reads requests that may have expired, by tenant",
+    "budget/postgres/approvals/approvals.sql due": "finds requests that have expired, by tenant",
+    "budget/postgres/approvals/approvals.sql pending": "finds requests that may be moot, by tenant",
     "budget/postgres/events/events.sql after": "webhooks and event streams read the events of all tenants once",
     "budget/postgres/events/events.sql forget": "retention",
     "budget/postgres/events/events.sql newest": "the position from which readers begin",

@@ -3,8 +3,10 @@
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from purser.budget.approval_rules import Outcome, expire, judge
@@ -37,6 +39,8 @@ DECIDED = "approval_decided"
 PRIVATE = ("approval_id", "choice", "note")
 """Fields that events and the change log omit: free text, and what both state anyway."""
 SWEEPER = Approver("sweeper", None, (), Identity.SWEEPER)
+_START = (datetime.min.replace(tzinfo=UTC), "")
+"""Deadline and id before those of every request."""
 # States that the same key gets again. After a withdrawal, or an approval that left it short, it may join anew.
 STICKY = (ApprovalState.PENDING, ApprovalState.DENIED, ApprovalState.EXPIRED)
 
@@ -61,6 +65,7 @@ class Approvals:
         self._pool = pool
         self._settings = settings
         self._trust = trust_temporal_identity
+        self._looked_at = _START
         self.now = now
 
     async def request(
@@ -150,20 +155,21 @@ class Approvals:
         return await retrying(partial(self._decide, tenant, wanted, actor))
 
     async def expire_due(self, limit: int = 100) -> int:
-        """Ends requests whose deadline has passed and those that are moot; returns how many.
+        """Ends requests whose deadline has passed, and those of the next `limit` that are moot; returns how many.
 
-        Any number of processes may call this at the same time.
+        Each call looks at those behind the ones that the last call looked at, so that all have their turn. Any number
+        of processes may call this at the same time.
         """
         async with connected(self._pool, None) as own:
-            pending = await own.fetch(_SQL["pending"], limit, self.now)
-            found = [(group, await self._read(own, group["tenant"], group["ids"], waiters=False)) for group in pending]
-        due = [
-            (group["tenant"], request.approval_id)
-            for group, requests in found
-            for request in requests
-            if request.ends(group["now"])
-        ]
-        return await each(self._end, due)
+            due = await own.fetch(_SQL["due"], limit, self.now)
+            page = await own.fetch(_SQL["pending"], limit, self.now, *self._looked_at)
+            self._looked_at = (page[-1]["deadline"], page[-1]["approval_id"]) if len(page) == limit else _START
+            ending = [(found["tenant"], found["approval_id"]) for found in due]
+            for tenant, of_tenant in groupby(sorted(page, key=itemgetter("tenant")), itemgetter("tenant")):
+                pending = list(of_tenant)
+                requests = await self._read(own, tenant, [found["approval_id"] for found in pending], waiters=False)
+                ending += [(tenant, request.approval_id) for request in requests if request.ends(pending[0]["now"])]
+        return await each(self._end, dict.fromkeys(ending))
 
     async def withdraw(self, tenant: str, key: str) -> None:
         """Stops waiting for a key; a request without any waiting call left is withdrawn."""

@@ -91,9 +91,12 @@ cross join lateral (
     join holds h on h.tenant = x.tenant and h.key = x.key
     where x.tenant = a.tenant and x.approval_id = a.approval_id and x.left_at is not distinct from a.decided_at
       and (a.decided_at is not null or h.state = 'none')) w
+-- A soft shared limit stops only tasks that requested another mode, each at its own limit.
 cross join lateral (
-    select min(case when a.task = '' then p.shared_tokens else p.limit_tokens end) filter (where p.mode <> 'soft') as limit_tokens,
-           min(case when a.task = '' then p.shared_nano else p.limit_nano end) filter (where p.mode <> 'soft') as limit_nano,
+    select min(case when a.task = '' and p.shared_mode <> 'soft' then p.shared_tokens else p.limit_tokens end)
+               filter (where p.mode <> 'soft') as limit_tokens,
+           min(case when a.task = '' and p.shared_mode <> 'soft' then p.shared_nano else p.limit_nano end)
+               filter (where p.mode <> 'soft') as limit_nano,
            max(ledger_reserve(p.limit_tokens, p.mode, p.last_answer)) as reserve_tokens,
            max(ledger_reserve(p.limit_nano, p.mode, p.last_answer)) as reserve_nano,
            bool_or(ledger_window_start(p.win, p.zone, n.at) = a.window_start) as current
@@ -109,10 +112,15 @@ cross join lateral (
       and x.left_at is not distinct from a.decided_at and (a.decided_at is not null or h.state = 'none')) l
 order by a.created_at desc, a.approval_id desc;
 
+-- name: due
+-- The requests whose deadlines passed first.
+select tenant, approval_id from approvals where state = 'pending' and deadline <= coalesce($2, clock_timestamp())
+order by deadline, approval_id limit $1;
+
 -- name: pending
--- The requests with the earliest deadlines.
-select tenant, array_agg(approval_id) as ids, coalesce($2, clock_timestamp()) as now
-from (select tenant, approval_id from approvals where state = 'pending' order by deadline limit $1) p group by tenant;
+-- The next requests by deadline, after the one with deadline $3 and id $4. The first condition is the one that an index has.
+select tenant, approval_id, deadline, coalesce($2, clock_timestamp()) as now from approvals
+where state = 'pending' and deadline >= $3 and (deadline, approval_id) > ($3, $4) order by deadline, approval_id limit $1;
 
 -- name: find_decision
 select digest, answer from decisions where tenant = $1 and decision_id = $2;

@@ -10,10 +10,13 @@ from purser.budget.approvals import FITS, ApprovalState, Choice, Identity
 from purser.budget.errors import DecisionRefused
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.scopes import Scope
 from purser.wire.limits import MAX_AMOUNT, MAX_CALL_NANO_USD
+from tests.support.actors import TESTER
 from tests.support.approvals import NOW, SESSION, TENANT, Desk, open_desk, path
 
 
@@ -113,22 +116,22 @@ async def test_many_sweepers_at_once_end_a_request_once(desk: Desk) -> None:
 
 async def test_a_sweeper_looks_again_once_it_has_the_lock(desk: Desk) -> None:
     await desk.policy(approval={"on_expiry": "grant"})
-    older = await desk.ask_elsewhere("session:s2", approval={"on_expiry": "grant"})
+    await desk.ask_elsewhere("session:s2", approval={"on_expiry": "grant"})
     desk.at(NOW + timedelta(minutes=1))
-    await desk.ask("k1", 500)
+    newer = await desk.ask("k1", 500)
     desk.at(NOW + timedelta(hours=1))
     async with desk.pool.acquire() as other, other.transaction():
-        # The sweeper has seen that both are due, and waits at the newer one until the older one is decided.
+        # The sweeper has seen that both are due, and waits at the older one until the newer one is decided.
         await other.execute(
             "select 1 from balances b join scopes s using (tenant, scope_id) where s.id = $1 for update of b",
-            SESSION.id,
+            "s2",
         )
         sweeper = asyncio.create_task(desk.approvals.expire_due())
         await desk.until_waiting(1)
-        await desk.decide(older)
-    # Without the second look it would grant the older one once more.
+        await desk.decide(newer)
+    # Without the second look it would grant the newer one once more.
     assert await sweeper == 1
-    assert await desk.grants() == [(4, 0), (400, 0)]
+    assert await desk.grants() == [(400, 0), (4, 0)]
 
 
 async def test_a_decision_and_the_deadline_at_once_leave_one_of_the_two(desk: Desk) -> None:
@@ -208,3 +211,29 @@ async def test_sweeps_in_parts_end_every_request(desk: Desk) -> None:
         await desk.ask_elsewhere(f"session:short{number}")
     desk.at(NOW + timedelta(hours=1))
     assert [await desk.approvals.expire_due(limit=2) for _ in range(3)] == [2, 1, 0]
+
+
+async def test_each_pending_request_has_its_turn_however_many_have_earlier_deadlines(desk: Desk) -> None:
+    for number in range(5):
+        await desk.ask_elsewhere(f"session:short{number}")
+    desk.at(NOW + timedelta(seconds=1))
+    late = await desk.ask_elsewhere("session:late")
+    await desk.policies.set(TENANT, Scope.parse("session:late"), PolicyPatch.parse({"limit_tokens": 5}), by=TESTER)
+    # Else its call would wait for a person, and be refused at the deadline, although it fits.
+    assert sum([await desk.approvals.expire_due(limit=2) for _ in range(3)]) == 1
+    assert await desk.state(late) is ApprovalState.WITHDRAWN
+    first = await desk.approvals.list(TENANT, ApprovalState.PENDING)
+    for request in first.requests:
+        await desk.policies.set(TENANT, request.scope, PolicyPatch.parse({"limit_tokens": 5}), by=TESTER)
+    assert sum([await desk.approvals.expire_due(limit=2) for _ in range(4)]) == 5, "it begins again after the last"
+
+
+async def test_requests_that_are_due_end_wherever_a_sweep_has_come(desk: Desk) -> None:
+    due = await desk.ask_elsewhere("session:due")
+    desk.at(NOW + timedelta(minutes=1))
+    for number in range(3):
+        await desk.ask_elsewhere(f"session:short{number}")
+    assert await desk.approvals.expire_due(limit=2) == 0
+    desk.at(NOW + timedelta(minutes=30))
+    assert await desk.approvals.expire_due(limit=2) == 1
+    assert await desk.state(due) is ApprovalState.EXPIRED

@@ -81,3 +81,25 @@ async def test_a_grant_for_a_task_alone_takes_no_end(desk: Desk) -> None:
     with pytest.raises(InvalidRequest, match="ends with the task"):
         await desk.decide(ticket, until=NOW.replace(year=NOW.year + 1))
     assert await desk.state(ticket) is ApprovalState.PENDING
+
+
+async def test_beyond_a_soft_shared_limit_one_approval_is_enough_for_a_task_with_a_stricter_one(desk: Desk) -> None:
+    await desk.policy(mode="soft")
+    await request(desk, SESSION, limit_tokens=500, mode="approval")
+    await desk.spend(200)
+    ticket = await desk.ask("own", 50, CAREFUL)
+    shown = await desk.approvals.get(TENANT, ticket.approval_id)
+    # Counted from the shared limit, which stops no call, a grant would leave the task short, and another be requested.
+    assert (shown.task_id, shown.limit_tokens, shown.asked.tokens) == ("", 500, 650)
+    await desk.decide(ticket)
+    assert (await desk.hold("own", 50, CAREFUL)).gate.verdict.admits
+
+
+async def test_within_a_soft_shared_limit_only_the_task_gets_what_is_granted(desk: Desk) -> None:
+    await desk.policy(mode="soft")
+    await request(desk, SESSION, limit_tokens=500, mode="approval")
+    ticket = await desk.ask("own", 50, CAREFUL)
+    assert (await desk.approvals.get(TENANT, ticket.approval_id)).task_id == CAREFUL
+    await desk.decide(ticket)
+    assert (await desk.hold("own", 50, CAREFUL)).gate.verdict.admits
+    assert await desk.grants() == []

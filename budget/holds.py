@@ -203,6 +203,7 @@ class Extension:
 
     extended: bool
     amount: Amount
+    """Amount held, or the addition if it does not fit."""
     expires_at: datetime | None
     gate: GateAnswer | None = None
 

@@ -35,7 +35,7 @@ class Refusal:
 
     @classmethod
     def of(cls, answer: GateAnswer, asked: Amount, period_end: datetime | None) -> Self:
-        """The refusal by the decisive scope of a gate's answer."""
+        """The refusal by the decisive scope of a gate's answer; the end of a period does not thaw a frozen one."""
         decisive = answer.decisive
         view = decisive.view
         return cls(
@@ -47,7 +47,7 @@ class Refusal:
             spent=view.spent,
             held=view.held,
             asked=asked,
-            period_end=period_end,
+            period_end=None if decisive.reason == "frozen" else period_end,
         )
 
     @classmethod

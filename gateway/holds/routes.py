@@ -11,7 +11,7 @@ from purser.budget.holds import HoldAnswer, HoldRequest, HoldState
 from purser.budget.labels import tags_of, with_tags_of_key
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.refusals import Refusal
-from purser.budget.scopes import Path
+from purser.budget.scopes import Kind, Path
 from purser.budget.usage import normalize
 from purser.gateway.access.auth import Spender, WorkReader, check_tenant
 from purser.gateway.access.roles import Principal
@@ -92,7 +92,7 @@ async def _ask(body: HoldRequestBody, caller: Principal, use: Services) -> Shown
     if answer.attempt is not None:
         use.metrics.stepped("attempted")
     quote.check_priced(answer.gate)
-    refusal = await _refusal(use, caller, answer.gate, request.ask, path.task_id())
+    refusal = await _refusal(use, caller, answer.gate, request.ask)
     return _hold(answer, approval_id, refusal)
 
 
@@ -167,14 +167,16 @@ async def _refusal(
     caller: Principal,
     gate: GateAnswer | None,
     asked: Amount,
-    task_id: str | None = None,
     connection: Connection | None = None,
 ) -> Refusal | None:
     """The figures behind `ask` and `refuse`; `None` for other verdicts."""
     if gate is None or gate.verdict not in (Verdict.ASK, Verdict.REFUSE):
         return None
-    scope = gate.decisive.scope
-    period_end = await use.policies.room_returns(caller.tenant, scope, asked, task_id or "", connection)
+    view = gate.decisive.view
+    task_id = next((one.scope.id for one in gate.scopes if one.scope.kind is Kind.TASK), "")
+    period_end = await use.policies.room_returns(
+        caller.tenant, view.scope, asked, task_id, connection, window_start=view.window_start
+    )
     return Refusal.of(gate, asked, period_end)
 
 

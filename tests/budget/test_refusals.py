@@ -56,6 +56,10 @@ def test_the_limit_that_the_remedy_names_lets_the_same_ask_pass() -> None:
     assert "wait" not in refusal(end=None).remedy
 
 
+def test_a_frozen_scope_does_not_thaw_at_the_end_of_its_period() -> None:
+    assert refusal(replace(SPENT, frozen=True)).period_end is None
+
+
 @pytest.mark.parametrize(
     ("scope", "end", "ways"),
     [

@@ -123,13 +123,17 @@ class Policies:
         return found
 
     async def room_returns(
-        self, tenant: str, scope: Scope, ask: Amount, task_id: str = "", connection: Connection | None = None
-    ) -> datetime | None:
-        """When an ask that does not fit a scope fits by itself: its window ends, or enough rolls off; `None`: never."""
+        self, tenant: str, scope: Scope, ask: Amount, task_id: str = "", connection: Connection | None = None,
+        *, window_start: datetime | None = None,
+    ) -> datetime | None:  # fmt: skip
+        """When an ask that does not fit a scope fits by itself: its window ends, or enough rolls off; `None`: never.
+
+        `window_start` is that of the window that was asked, if it may be an earlier one than the current.
+        """
         async with connected(self._pool, connection) as own:
             at: datetime | None = await own.fetchval(
                 _SQL["room_returns"], tenant, str(scope.kind), scope.id, task_id, ask.tokens, ask.nano_usd,
-                self._settings.defaults_json, self.now,
+                self._settings.defaults_json, self.now, window_start,
             )  # fmt: skip
         return at
 

@@ -33,11 +33,18 @@ select calendar_start(w.start) as window_start, ledger_window_end($1, $2, w.star
 from (select ledger_window_start($1, $2, coalesce($3, clock_timestamp())) as start) w;
 -- name: room_returns
 -- When an ask that did not fit a scope fits it by itself: at the end of its window, or when enough has fallen out of a
--- rolling one. $1 tenant, $2 kind, $3 id, $4 task, $5 tokens, $6 nano-dollars, $7 defaults, $8 now.
-select case when rolling_length(w.start) is null then ledger_window_end(e.win, e.zone, w.start)
-            else ledger_room_returns(b, e.limit_tokens, e.limit_nano, $5, $6) end
+-- rolling one; null: never, as where it exceeds the whole limit, less the reserve of last calls: grants end with the window.
+-- What was asked of an earlier window ($9; null: of the current one) does not move to another.
+-- $1 tenant, $2 kind, $3 id, $4 task, $5 tokens, $6 nano-dollars, $7 defaults, $8 now.
+select case when calendar_start(w.start) <> $9 then null
+            when rolling_length(w.start) is not null then ledger_room_returns(b, l.tokens, l.nano, $5, $6)
+            -- Where the limit is 0 no tokens fit, not even an addition of zero.
+            when greatest($5, 1) > l.tokens or ($6 > 0 and $6 > l.nano) then null
+            else ledger_window_end(e.win, e.zone, w.start) end
 from scopes s
 cross join lateral ledger_policies(s.tenant, array[s.scope_id], $4, $7) e
+cross join lateral (select e.limit_tokens - ledger_reserve(e.limit_tokens, e.mode, e.last_answer) as tokens,
+                           e.limit_nano - ledger_reserve(e.limit_nano, e.mode, e.last_answer) as nano) l
 cross join lateral (select ledger_window_start(e.win, e.zone, coalesce($8, clock_timestamp())) as start) w
 left join balances b on b.tenant = s.tenant and b.scope_id = s.scope_id and b.window_start = w.start
 where s.tenant = $1 and s.kind = $2 and s.id = $3;
@@ -56,14 +63,15 @@ cross join lateral merged_templates($1, x.kind, x.id) m
 order by x.ord;
 -- name: lock_templates
 select pg_advisory_xact_lock(template_lock($1));
+-- name: lock_scopes
+-- Locks scopes that are named ($2) or that a pattern ($3) matches, as approvals do before they lock balances; returns them.
+select s.scope_id from scopes s
+where s.tenant = $1 and ((s.kind, s.id) in (select kind_of(n), id_of(n) from unnest($2::text[]) n)
+                         or exists (select from unnest($3::text[]) p where template_matches(p, s.kind, s.id)))
+order by s.scope_id for no key update;
 -- name: lock_balances
--- Locks the balances of scopes that are named ($2) or that a pattern ($3) matches, in the order in which calls do.
-select from balances b
-where b.tenant = $1 and b.scope_id = any (array(
-    select s.scope_id from scopes s
-    where s.tenant = $1 and ((s.kind, s.id) in (select kind_of(n), id_of(n) from unnest($2::text[]) n)
-                             or exists (select from unnest($3::text[]) p where template_matches(p, s.kind, s.id)))))
-order by b.scope_id, b.window_start for update;
+-- Locks the balances of scopes ($2) in the order in which calls do.
+select from balances b where b.tenant = $1 and b.scope_id = any ($2) order by b.scope_id, b.window_start for update;
 -- name: set_template
 select ledger_set_template($1, $2, $3, $4, $5, $6);
 -- name: every_policy

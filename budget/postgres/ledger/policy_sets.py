@@ -57,7 +57,8 @@ class PolicySets:
                 names = [change.name for change in found]
                 patterns = [name for name in names if is_pattern(name)]
                 scopes = [name for name in names if not is_pattern(name)]
-                await own.execute(_SQL["lock_balances"], tenant, scopes, patterns)
+                locked = await own.fetch(_SQL["lock_scopes"], tenant, scopes, patterns)
+                await own.execute(_SQL["lock_balances"], tenant, [row["scope_id"] for row in locked])
                 for change in found:
                     if is_pattern(change.name):
                         await self._set_template(own, tenant, change, by)

@@ -6,9 +6,14 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
+from purser.budget.policies.policy import PolicyPatch
+from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.settings import LedgerSettings
+from purser.budget.scopes import Scope
 from purser.compose.settings import Settings
 from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway, running_gateway
+from tests.support.actors import TESTER
 from tests.support.budgets.holding import PATH, ask, limit
 
 
@@ -122,7 +127,10 @@ async def test_a_refusal_is_200_and_says_what_can_be_done(admin: httpx.AsyncClie
 
 async def test_a_refusal_in_a_window_names_its_end(admin: httpx.AsyncClient) -> None:
     await limit(admin, "session:s1", limit_tokens=500, mode="hard", window="day")
-    refusal = (await ask(admin))["refusal"]
+    hold = await ask(admin, "spent", tokens=200)
+    await admin.post(f"/v1/holds/{hold['hold_id']}/settle", json={"attempt": 1, "usage": {"total": 200}})
+    assert (await ask(admin, "never", tokens=501))["refusal"]["period_end"] is None
+    refusal = (await ask(admin, tokens=500))["refusal"]
     assert refusal["period_end"] == (await admin.get("/v1/budgets/session:s1")).json()["window_end"].replace(
         "+00:00", "Z"
     )
@@ -269,6 +277,36 @@ async def test_extending_adds_through_the_gate_and_renews_the_lease(admin: httpx
     assert more.json()["expires_at"] > hold["expires_at"]
     short = await admin.post(f"/v1/holds/{hold['hold_id']}/extend", json={"tokens": 1})
     assert (short.status_code, short.json()["verdict"]) == (200, "refuse")
+
+
+async def test_an_addition_that_does_not_fit_is_named_and_its_remedy_is_enough(admin: httpx.AsyncClient) -> None:
+    await limit(admin, "session:s1", limit_tokens=1_000, mode="hard")
+    hold = await ask(admin, tokens=600)
+    path, body = f"/v1/holds/{hold['hold_id']}/extend", {"tokens": 900, "nano_usd": 7}
+    short = (await admin.post(path, json=body)).json()
+    assert (short["verdict"], short["tokens"], short["nano_usd"]) == ("refuse", 900, 7)
+    refusal = short["refusal"]
+    assert refusal["asked"] == {"tokens": 900, "nano_usd": 7}
+    assert "900 tokens asked" in refusal["text"]
+    assert "--limit-tokens 1500`" in refusal["remedy"]
+    await limit(admin, "session:s1", limit_tokens=1_500)
+    more = (await admin.post(path, json=body)).json()
+    assert (more["verdict"], more["tokens"], more["nano_usd"]) == ("allow", 1_500, 7)
+
+
+async def test_a_refused_addition_is_advised_to_wait_by_the_window_of_its_task_while_that_lasts(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    requested = PolicyPatch.parse({"limit_tokens": 1_500, "mode": "hard", "window": "day"})
+    policies, session = Policies(gateway.pool, LedgerSettings()), Scope.parse("session:s1")
+    await policies.set("default", session, requested, by=TESTER, task_id="t1")
+    extend = f"/v1/holds/{(await ask(admin))['hold_id']}/extend"
+    refused = (await admin.post(extend, json={"tokens": 501})).json()["refusal"]
+    assert refused["period_end"]
+    assert "or wait until" in refused["remedy"]
+    # The hold stays in the window in which it was taken, and no other one brings room there.
+    await limit(admin, "session:s1", window="day", timezone="Pacific/Kiritimati")
+    assert (await admin.post(extend, json={"tokens": 501})).json()["refusal"]["period_end"] is None
 
 
 async def test_a_hold_is_shown_in_its_current_state(agent: httpx.AsyncClient) -> None:

@@ -45,7 +45,8 @@ begin
     where x.tenant = p_tenant and x.hold_id = v_hold;
 end $$;
 
--- Renews the lease of an open hold and, through the gate, adds to it; p_nano as in ledger_top_up.
+-- Renews the lease of an open hold and, through the gate, adds to it; p_nano as in ledger_top_up. Returns the amount that is
+-- held, or the addition if it does not fit.
 create function ledger_extend(p_tenant text, p_hold bigint, p_tokens bigint, p_nano bigint, p_lease interval, p_defaults jsonb, p_now timestamptz)
 returns table (outcome text, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb)
 language plpgsql set plan_cache_mode = force_generic_plan as $$
@@ -67,7 +68,7 @@ begin
         perform ledger_lock(p_tenant, h.scope_ids, h.window_starts);
         select * into t from ledger_top_up(h, 'top_up', p_tokens, p_nano, p_defaults, v_now);
         if not t.fits then
-            return query select 'short', h.state, h.tokens, h.nano, h.expires_at, t.views;
+            return query select 'short', h.state, p_tokens, coalesce(p_nano, 0), h.expires_at, t.views;
             return;
         end if;
     end if;

@@ -100,7 +100,7 @@ async def test_an_addition_needs_a_price_where_money_is_limited(books: Books) ->
     await books.budget("session:s1", limit_nano_usd=LIMIT)
     short = await books.ledger.extend(TENANT, hold_id, Amount(50), priced=False)
     assert short.gate is not None
-    assert (short.extended, short.amount, short.gate.unpriced) == (False, Amount(150), True)
+    assert (short.extended, short.amount, short.gate.unpriced) == (False, Amount(50), True)
     assert (await books.ledger.extend(TENANT, hold_id, Amount(50, 0))).amount == Amount(200)
     assert (await books.ledger.extend(TENANT, hold_id)).extended, "a lease costs nothing"
 

@@ -184,6 +184,23 @@ async def test_a_grant_is_for_the_window_it_was_given_in(books: Books) -> None:
     assert await allowed(books, "2026-11-21 00:01", 100)
 
 
+async def test_room_returns_with_the_next_window_only_to_what_its_limit_and_reserve_admit(books: Books) -> None:
+    books.at(NOW)
+    await books.budget("task:t1", limit_tokens=100, limit_nano_usd=50, last_answer=0.2, mode="hard", window="day")
+    await books.spend("k", 80, 40, "task:t1")
+    await books.grant("task:t1", 1_000, 1_000)
+    task, end = Scope.parse("task:t1"), utc("2026-11-21 00:00")
+    for ask, at in (
+        (Amount(80), end), (Amount(81), None), (Amount(1, 40), end), (Amount(1, 41), None), (Amount(80, 0), end),
+    ):  # fmt: skip
+        assert await books.policies.room_returns(TENANT, task, ask) == at, ask
+    earlier = utc("2026-11-19 00:00")
+    assert await books.policies.room_returns(TENANT, task, Amount(1), window_start=earlier) is None
+    assert await books.policies.room_returns(TENANT, task, Amount(1), window_start=utc("2026-11-20 00:00")) == end
+    await books.budget("task:t1", limit_tokens=0)
+    assert await books.policies.room_returns(TENANT, task, Amount(0, 1)) is None, "nothing fits a limit of 0"
+
+
 async def test_top_ups_do_not_use_grants_that_have_ended(books: Books) -> None:
     await books.budget("session:s1", limit_tokens=100, mode="hard")
     books.at(NOW)

@@ -282,3 +282,20 @@ async def test_a_document_of_policies_locks_in_the_order_of_calls(books: Books) 
         go_on,
     )
     assert len(changes) == 2
+
+
+async def test_a_document_of_policies_locks_a_scope_before_its_balance_as_an_approval_does(books: Books) -> None:
+    await books.spend("k", 1)
+    wanted = {"session:s1": PolicyPatch.parse({"limit_tokens": 1_000})}
+
+    async def decide(approval: Any) -> None:
+        await without_waiting(approval)
+        await approval.execute("select from scopes where tenant = $1 and id = 's1' for no key update", TENANT)
+
+    changes = await meet(
+        books.pool,
+        decide,
+        lambda: PolicySets(books.pool, books.policies).apply(TENANT, wanted, by=TESTER),
+        lambda approval: lock(approval, "s1"),  # for its grant
+    )
+    assert len(changes) == 1

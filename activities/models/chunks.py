@@ -35,6 +35,7 @@ class _Delta(msgspec.Struct):
     """What of a delta becomes part of the reply."""
 
     content: str | None = None
+    refusal: str | None = None
     tool_calls: list[_Call] | None = None
 
 

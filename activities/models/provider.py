@@ -255,7 +255,9 @@ class ModelProvider:
                 async for choice in choices:
                     delta, ended = choice["delta"], choice.get("finish_reason")
                     thought = delta.get("reasoning_content") or delta.get("reasoning")
-                    partial.add(delta.get("content"), delta.get("tool_calls") or (), ended, thought)
+                    # A refusal comes in place of the text, and is charged as such.
+                    text = delta.get("content") or delta.get("refusal")
+                    partial.add(text, delta.get("tool_calls") or (), ended, thought)
                     if ended or any(delta.values()):
                         await follow.on_chunk(choice)
                     if partial.finish_reason is None and not await follow.covers(partial):

@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -114,6 +114,9 @@ class MessagesDialect:
         self._open: str | int | None = None
         """The content block that is open: `text`, `thinking`, or the number of a tool call."""
         self._blocks = 0
+        self._later: dict[str | int, list[tuple[Mapping[str, Any], str, str, str]]] = {}
+        """Parts that came while the block of a call was open: providers may mix the parts of calls."""
+        self._ids: set[str] = set()
         self._begun = False
 
     def called(self, model: str) -> None:
@@ -135,7 +138,7 @@ class MessagesDialect:
             events.append(self._delta("thinking", thinking, "thinking_delta", "thinking", thought))
         if signature:
             events.append(self._delta("thinking", thinking, "signature_delta", "signature", signature))
-        if text := delta.get("content"):
+        if text := delta.get("content") or delta.get("refusal"):
             events.append(self._delta("text", {"type": "text", "text": ""}, "text_delta", "text", text))
         return b"".join((*events, *map(self._call_part, delta.get("tool_calls") or ())))
 
@@ -145,6 +148,7 @@ class MessagesDialect:
         return b"".join(
             (
                 self._begin(),
+                *self._rest(),
                 self._close(),
                 _event("message_delta", {"delta": delta, "usage": usage_of(charged.usage)}),
                 charged.comment,
@@ -183,17 +187,29 @@ class MessagesDialect:
         return _event("message_start", {"message": self._about | about})
 
     def _call_part(self, call: Mapping[str, Any]) -> bytes:
-        function, number = call.get("function") or {}, call.get("index") or 0
+        function, number, call_id = call.get("function") or {}, call.get("index") or 0, call.get("id") or ""
         block: dict[str, Any] = {
             "type": "tool_use",
-            "id": call.get("id") or f"call_{number}",
+            # As in a reply as a whole: an id that is missing or was used ties no result to its call.
+            "id": f"call_{number}" if call_id in self._ids | {""} else call_id,
             "name": self._named(function.get("name") or ""),
             "input": {},
         }
+        self._ids.add(call_id)
         return self._delta(number, block, "input_json_delta", "partial_json", function.get("arguments") or "")
 
+    def _rest(self) -> Iterator[bytes]:
+        later, self._later = self._later, {}
+        for kind, parts in later.items():
+            yield self._close()
+            for part in parts:
+                yield self._delta(kind, *part)
+
     def _delta(self, kind: str | int, block: Mapping[str, Any], event: str, field: str, value: str) -> bytes:
-        """A part of a content block; opens the block if another one or none is open."""
+        """A part of a content block; opens the block if another one or none is open, but waits for that of a call."""
+        if isinstance(self._open, int) and self._open != kind:
+            self._later.setdefault(kind, []).append((block, event, field, value))
+            return b""
         events = []
         if self._open != kind:
             events.append(self._close())

@@ -10,15 +10,22 @@ from typing import Any
 from purser.budget.errors import InvalidRequest
 from purser.gateway.proxy.verdicts import Unsupported
 
-RUN_ELSEWHERE = "only functions run here: other tools run at the provider, at a price that no hold covers"
+RUN_ELSEWHERE = (
+    "send functions: other tools run at the provider, at a price that no hold covers, or are called with free text"
+)
 _OWN_PRICE = "it has a price of its own, which no hold covers"
-NEVER = ("audio", "prediction", "web_search_options")
-"""Parameters of the chat API that ask for nothing else. What a model does not take over of a `prediction` is charged as
-output, beyond the most that the request allows."""
+NEVER = {
+    "audio": f"{_OWN_PRICE}: leave it out",
+    "function_call": "a reply to it cannot be counted while it arrives: send tool_choice",
+    "functions": "a reply to them cannot be counted while it arrives: send tools",
+    "prediction": f"{_OWN_PRICE}: leave it out",
+    "web_search_options": f"{_OWN_PRICE}: leave it out",
+}
+"""Parameters of the chat API that are always refused, and the remedy. What a model does not take over of a `prediction`
+is charged as output, beyond the most that the request allows."""
 _TIERS = ("auto", "default", "standard", "standard_only", "on_demand", "flex")
 """Words of OpenAI, Anthropic and Groq for the standard price or less. `auto` is what they do without the parameter:
 whether that is a dearer tier is a setting of the provider's account, which no request shows."""
-_TOOLS = ("function", "custom")
 _PARTS = (
     "text", "input_text", "output_text", "refusal", "thinking", "redacted_thinking", "reasoning", "tool_use",
     "tool_result",
@@ -48,16 +55,13 @@ def check_covered(
     given = {name: value for name, value in options.items() if value is not None}
     if (tier := given.get("service_tier", "auto")) not in _TIERS:
         raise Unsupported(f"service_tier {str(tier)[:80]!r}", f"{_OWN_PRICE}: leave it out or use {', '.join(_TIERS)}")
-    for name in NEVER:
+    for name, remedy in NEVER.items():
         if name in given:
-            raise Unsupported(name, f"{_OWN_PRICE}: leave it out")
+            raise Unsupported(name, remedy)
     if any(one != "text" for one in _listed(given.get("modalities", ()))):
         raise Unsupported("modalities other than text", f"{_OWN_PRICE}: leave it out")
     for tool in tools:
         _check_tool(tool)
-    for function in _listed(given.get("functions", ())):
-        if not isinstance(function, Mapping) or "type" in function or not isinstance(function.get("name"), str):
-            raise Unsupported("functions without a name, or with a type", RUN_ELSEWHERE)
     if any(map(_has_audio, messages)):
         raise Unsupported("audio in messages", f"{_OWN_PRICE}: send its text")
     parts = (part for message in messages for part in _parts(message.get("content")))
@@ -70,11 +74,11 @@ def check_covered(
 
 def _check_tool(tool: Mapping[str, Any]) -> None:
     kind = tool.get("type")
-    if kind not in _TOOLS:
+    if kind != "function":
         raise Unsupported(f"tools type {str(kind)[:80]}", RUN_ELSEWHERE)
     # LiteLLM takes a tool without this object for one of Gemini's own, such as its search.
-    if not isinstance(tool.get(kind), Mapping):
-        raise InvalidRequest(f"tools.{kind} is not valid: give an object")
+    if not isinstance(tool.get("function"), Mapping):
+        raise InvalidRequest("tools.function is not valid: give an object")
 
 
 def _has_audio(message: Mapping[str, Any]) -> bool:

@@ -23,7 +23,7 @@ from purser.gateway.proxy.verdicts import Denial
 DONE = b"data: [DONE]\n\n"
 _OWN = {"model", "messages", "tools", "max_tokens", "max_completion_tokens", "stream", "stream_options", "n"}
 PASSED_ON = {
-    "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "metadata", "modalities",
+    "frequency_penalty", "logit_bias", "logprobs", "metadata", "modalities",
     "parallel_tool_calls", "presence_penalty", "prompt_cache_key", "reasoning_effort", "response_format",
     "safety_identifier", "seed", "service_tier", "stop", "store", "temperature", "thinking", "tool_choice",
     "top_logprobs", "top_p", "user", "verbosity",
@@ -152,6 +152,8 @@ class ChatDialect:
         # The parts of tool calls are those that are charged, complete and with usable ids.
         rest = {name: part for name, part in self._delta.items() if name not in ("tool_calls", "content", "role")}
         message = {"role": "assistant", "content": None, **rest} | partial.message().to_openai()
+        if "refusal" in rest:
+            message["content"] = self._delta.get("content")
         choice = {"index": 0, "message": message, "finish_reason": partial.finish_reason, "logprobs": None}
         if self._logprobs:
             choice["logprobs"] = {"content": self._logprobs}

@@ -3,7 +3,7 @@
 import json
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from purser.activities.models.partial_replies import PartialReply
@@ -14,6 +14,11 @@ from purser.gateway.proxy.responses_input import ResponsesBody
 from purser.gateway.proxy.verdicts import Denial
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
+_TEXTS: Mapping[str, tuple[str, str, Sequence[str]]] = {
+    "content": ("output_text", "text", ("annotations", "logprobs")),
+    "refusal": ("refusal", "refusal", ()),
+}
+"""By field of a chat's delta: the type of its part, the field of the part with the text, and its empty lists."""
 _PART = "content_part"
 _SUMMARY = "reasoning_summary_part"
 Event = tuple[str, dict[str, Any]]
@@ -65,7 +70,7 @@ class ResponsesDialect:
 
     def end(self, partial: PartialReply, charged: Charged) -> bytes:
         """The end of a streamed reply, with its usage and its cost."""
-        ended = [*self._begin(), *map(self._event, self._items.close())]
+        ended = [*self._begin(), *map(self._event, self._items.close(_status(partial)))]
         response = self.whole(partial, charged)
         return b"".join(
             (*ended, charged.comment, self._event((f"response.{response['status']}", {"response": response})))
@@ -73,12 +78,11 @@ class ResponsesDialect:
 
     def whole(self, partial: PartialReply, charged: Charged) -> dict[str, Any]:
         """The whole reply."""
-        for _ in self._items.close():
+        status = _status(partial)
+        for _ in self._items.close(status):
             pass
         reason = _INCOMPLETE.get(partial.finish_reason or "")
-        about = (
-            {"status": "incomplete", "incomplete_details": {"reason": reason}} if reason else {"status": "completed"}
-        )
+        about = {"status": status} | ({"incomplete_details": {"reason": reason}} if reason else {})
         return self._about | about | {"output": self._items.all, "usage": usage_of(charged.usage)}
 
     def error(self, denial: Denial) -> dict[str, Any]:
@@ -110,21 +114,24 @@ class _Items:
     def __init__(self) -> None:
         self.all: list[dict[str, Any]] = []
         self._open: dict[str | int, int] = {}
-        """Places of open items: `reasoning`, `text`, or the number of a call."""
+        """Places of open items: `reasoning`, a kind of `_TEXTS`, or the number of a call."""
+        self._ids: set[str] = set()
 
     def add(self, delta: Mapping[str, Any]) -> Iterator[Event]:
         """Adds a part; yields its events."""
         if thought := delta.get("reasoning_content"):
             yield from self._reason(thought)
-        if text := delta.get("content"):
-            yield from self._say(text)
+        for kind in _TEXTS:
+            if text := delta.get(kind):
+                yield from self._say(kind, text)
         for call in delta.get("tool_calls") or ():
             yield from self._call(call)
 
-    def close(self) -> Iterator[Event]:
-        """Ends all open items; yields their events."""
+    def close(self, status: str) -> Iterator[Event]:
+        """Ends all open items, the last one with the status of the reply; yields their events."""
         for kind in tuple(self._open):
-            yield from self._end(kind)
+            is_last = self._open[kind] == len(self.all) - 1
+            yield from self._end(kind, status if is_last else "completed")
 
     def _reason(self, thought: str) -> Iterator[Event]:
         if "reasoning" not in self._open:
@@ -135,26 +142,32 @@ class _Items:
         self._item("reasoning")["summary"][0]["text"] += thought
         yield "response.reasoning_summary_text.delta", self._place("reasoning", "summary_index") | {"delta": thought}
 
-    def _say(self, text: str) -> Iterator[Event]:
-        if "text" not in self._open:
+    def _say(self, kind: str, text: str) -> Iterator[Event]:
+        name, field, more = _TEXTS[kind]
+        if kind not in self._open:
             yield from self._end("reasoning")
             item = {"type": "message", "id": _id("msg"), "status": "in_progress", "role": "assistant", "content": []}
-            yield from self._begin("text", item)
-            part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
-            self._item("text")["content"].append(part)
-            yield f"response.{_PART}.added", self._place("text", "content_index") | {"part": dict(part)}
-        self._item("text")["content"][0]["text"] += text
-        yield "response.output_text.delta", self._place("text", "content_index") | {"delta": text, "logprobs": []}
+            yield from self._begin(kind, item)
+            part = {"type": name, field: ""} | {one: list[Any]() for one in more}
+            self._item(kind)["content"].append(part)
+            yield f"response.{_PART}.added", self._place(kind, "content_index") | {"part": dict(part)}
+        self._item(kind)["content"][0][field] += text
+        logprobs = {"logprobs": list[Any]()} if "logprobs" in more else {}
+        yield f"response.{name}.delta", self._place(kind, "content_index") | {"delta": text} | logprobs
 
     def _call(self, call: Mapping[str, Any]) -> Iterator[Event]:
         function, number = call.get("function") or {}, call.get("index") or 0
         if number not in self._open:
-            yield from self._end("reasoning")
-            yield from self._end("text")
+            for kind in ("reasoning", *_TEXTS):
+                yield from self._end(kind)
+            # As in a reply as a whole: an id that is missing or was used ties no result to its call.
+            call_id = call.get("id") or ""
+            call_id = f"call_{number}" if call_id in self._ids | {""} else call_id
+            self._ids.add(call_id)
             item = {
                 "type": "function_call",
                 "id": _id("fc"),
-                "call_id": call.get("id") or f"call_{number}",
+                "call_id": call_id,
                 "name": function.get("name") or "",
                 "arguments": "",
                 "status": "in_progress",
@@ -170,7 +183,7 @@ class _Items:
         shown = {name: list(part) if isinstance(part, list) else part for name, part in item.items()}
         yield "response.output_item.added", {"output_index": self._open[kind], "item": shown}
 
-    def _end(self, kind: str | int) -> Iterator[Event]:
+    def _end(self, kind: str | int, status: str = "completed") -> Iterator[Event]:
         if kind not in self._open:
             return
         item = self._item(kind)
@@ -178,15 +191,17 @@ class _Items:
             place, part = self._place(kind, "summary_index"), item["summary"][0]
             yield "response.reasoning_summary_text.done", place | {"text": part["text"]}
             yield f"response.{_SUMMARY}.done", place | {"part": part}
-        elif kind == "text":
+        elif isinstance(kind, str):
+            name, field, more = _TEXTS[kind]
             place, part = self._place(kind, "content_index"), item["content"][0]
-            yield "response.output_text.done", place | {"text": part["text"], "logprobs": []}
+            logprobs = {"logprobs": list[Any]()} if "logprobs" in more else {}
+            yield f"response.{name}.done", place | {field: part[field]} | logprobs
             yield f"response.{_PART}.done", place | {"part": part}
         else:
             named = {"name": item["name"], "arguments": item["arguments"]}
             yield "response.function_call_arguments.done", self._place(kind) | named
         if "status" in item:
-            item["status"] = "completed"
+            item["status"] = status
         yield "response.output_item.done", {"output_index": self._open.pop(kind), "item": item}
 
     def _item(self, kind: str | int) -> dict[str, Any]:
@@ -205,6 +220,10 @@ def usage_of(usage: Usage) -> dict[str, Any]:
         "output_tokens_details": {"reasoning_tokens": usage.reasoning or 0},
         "total_tokens": usage.total,
     }
+
+
+def _status(partial: PartialReply) -> str:
+    return "incomplete" if partial.finish_reason in _INCOMPLETE else "completed"
 
 
 def _id(prefix: str) -> str:

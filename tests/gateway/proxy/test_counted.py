@@ -206,7 +206,7 @@ def blocks(content: bytes) -> ChatRequest:
         (
             chat,
             lambda: (*of_schema(CompletionCreateParamsBase, {"model": "gpt-4o", "messages": HELLO}), *of_parameters()),
-            {"functions.0.description", "response_format.json_schema.schema.value", "messages.0.name", "thinking"},
+            {"response_format.json_schema.schema.value", "messages.0.name", "thinking"},
         ),
         (
             items,
@@ -238,7 +238,6 @@ def test_of_a_request_for_vectors_only_the_texts_are_sent() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"functions": [{"name": "f", "description": LONG, "parameters": {"type": "object"}}]},
         {"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"description": LONG}}}},
         {"messages": [{"role": "user", "content": "hi", "name": LONG.replace(" ", "_")}]},
         {"messages": [{"role": "user", "content": "hi", "prefix": LONG}]},

@@ -46,9 +46,8 @@ def test_a_tier_that_costs_no_more_than_the_standard_price_passes(tier: str | No
         ({"modalities": ["text", "audio"]}, "modalities"),
         ({"modalities": ["image"]}, "modalities"),
         ({"modalities": "audio"}, "modalities"),
-        ({"functions": [{"googleSearch": {}}]}, "functions"),
-        ({"functions": [{"type": "web_search", "name": "f"}]}, "functions"),
-        ({"functions": 7}, "functions"),
+        ({"functions": [{"name": "f", "parameters": {"type": "object"}}]}, "functions"),
+        ({"function_call": "auto"}, "function_call"),
     ],
 )
 def test_a_parameter_with_a_price_of_its_own_is_refused(options: dict[str, Any], named: str) -> None:
@@ -57,11 +56,11 @@ def test_a_parameter_with_a_price_of_its_own_is_refused(options: dict[str, Any],
 
 
 def test_the_same_parameters_pass_where_they_ask_for_text_and_functions_of_the_client() -> None:
-    checked(tools=[FUNCTION, {"type": "custom", "custom": {"name": "c"}}], modalities=["text"], audio=None)
-    checked(functions=[{"name": "f", "parameters": {"type": "object"}}], web_search_options=None, modalities=None)
+    checked(tools=[FUNCTION], modalities=["text"], audio=None)
+    checked(functions=None, web_search_options=None, modalities=None)
 
 
-@pytest.mark.parametrize("kind", ["web_search", "web_search_20250305", "code_interpreter", "mcp", None])
+@pytest.mark.parametrize("kind", ["custom", "web_search", "web_search_20250305", "code_interpreter", "mcp", None])
 def test_a_tool_that_runs_at_the_provider_is_refused(kind: str | None) -> None:
     with pytest.raises(Unsupported, match="tools type"):
         checked(tools=[FUNCTION, {"type": kind, "function": {"name": "f"}}])

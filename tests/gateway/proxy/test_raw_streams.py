@@ -52,7 +52,7 @@ async def spent(gateway: RunningGateway) -> int:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.parametrize("part", ["content", "reasoning_content"])
+@pytest.mark.parametrize("part", ["content", "reasoning_content", "refusal"])
 async def test_a_client_that_leaves_pays_what_it_got_whatever_usage_was_reported_before(
     gateway: RunningGateway, raw_provider: RawProvider, part: str
 ) -> None:

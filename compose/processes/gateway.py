@@ -208,7 +208,7 @@ def build_services(
         min_output_tokens=settings.min_output_tokens,
         seal=Seal(settings.secrets_keys),
         targets=Targets(settings.webhook_targets),
-        public_url=settings.public_url or f"http://{settings.gateway_host}:{settings.gateway_port}",
+        public_url=settings.public_url or settings.gateway_url,
         setup=setup(settings, ledger.pool, client),
         task_queue=settings.task_queue,
         ceilings=Ceilings(

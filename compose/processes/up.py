@@ -79,7 +79,7 @@ async def up(settings: Settings, stop: asyncio.Event, announce: Announce, *, fre
             found["temporal_ui_url"] = settings.temporal_ui_url or temporal_ui
             settings = settings.model_copy(update=found)
             running = Running(
-                gateway=f"http://{settings.gateway_host}:{port}",
+                gateway=settings.gateway_url,
                 temporal=temporal,
                 temporal_ui=temporal_ui,
                 postgres=dsn,

@@ -101,7 +101,7 @@ class WebhookSettings(Group):
     """URL prefixes that webhooks may use, as `https://host[:port][/prefix]`, comma-separated; without any, no webhook
     can be created."""
     public_url: str | None = None
-    """Public URL of the dashboard, for links in messages. Default: the gateway's own address."""
+    """Public URL of the dashboard, for links in messages. Default: the gateway's address on its own machine."""
     events_retention_days: int = Field(90, ge=1, le=36_500)
     """Days after which events and finished deliveries are deleted."""
 

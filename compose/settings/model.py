@@ -75,6 +75,12 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
         return value
 
     @property
+    def gateway_url(self) -> str:
+        """URL of the gateway for clients of this machine: a wildcard is an address to listen on, not one to reach."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.gateway_host, self.gateway_host)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.gateway_port}"
+
+    @property
     def uses_tls(self) -> bool:
         """Whether Temporal is reached over TLS."""
         files = (self.temporal_tls_client_cert, self.temporal_tls_client_key, self.temporal_tls_server_ca)

@@ -38,7 +38,7 @@ def gateway(
 
     def announce() -> None:
         if as_json:
-            print_json({"gateway": f"http://{settings.gateway_host}:{settings.gateway_port}"})
+            print_json({"gateway": settings.gateway_url})
 
     place = ALONE if alone else fork_processes(settings.gateway_processes, announce)
 

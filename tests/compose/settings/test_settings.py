@@ -299,6 +299,19 @@ def test_the_ledger_gets_limits_by_kind_and_their_sources(monkeypatch: pytest.Mo
     assert dict(ledger.sources) == {"task.limit_tokens": "file"} | {f"{kind}.mode": "environment" for kind in Kind}
 
 
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8787"),
+        ("0.0.0.0", "http://127.0.0.1:8787"),
+        ("::", "http://[::1]:8787"),
+        ("gateway.internal", "http://gateway.internal:8787"),
+    ],
+)
+def test_links_begin_with_an_address_that_can_be_reached(host: str, url: str) -> None:
+    assert Settings(gateway_host=host, gateway_port=8787).gateway_url == url
+
+
 def test_the_reference_page_is_current(request: pytest.FixtureRequest) -> None:
     page = (request.config.rootpath / PAGE).read_text(encoding="utf-8")
     assert page == render(), "run `python -m purser.compose.settings.reference`"

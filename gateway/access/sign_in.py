@@ -103,8 +103,8 @@ async def sign_out(request: Request, use: Use) -> Response:
         raise ForgedRequest(f"signing out takes the header {CSRF_HEADER} or the form field {FORM_FIELD!r}")
     await use.browser_sessions.end(session)
     answer = RedirectResponse(SIGN_IN, 303)
-    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
-    answer.delete_cookie(HOST_COOKIE, path="/", httponly=True, samesite="strict", secure=True)
+    answer.delete_cookie(COOKIE, path="/", httponly=True, samesite="lax")
+    answer.delete_cookie(HOST_COOKIE, path="/", httponly=True, samesite="lax", secure=True)
     return answer
 
 
@@ -148,5 +148,5 @@ def _read(body: bytes, content_type: str) -> _Credentials:
 def _set_cookie(answer: Response, made: NewSession, *, secure: bool) -> None:
     life = max(1, round((made.expires_at - datetime.now(UTC)).total_seconds()))
     name = HOST_COOKIE if secure else COOKIE
-    answer.set_cookie(name, made.secret, max_age=life, path="/", httponly=True, samesite="strict", secure=secure)
+    answer.set_cookie(name, made.secret, max_age=life, path="/", httponly=True, samesite="lax", secure=secure)
     answer.headers["Cache-Control"] = "no-store"

@@ -13,6 +13,7 @@ from fastapi import Depends, Header, Request
 from purser.budget.postgres.connections.pools import Connection, retrying
 from purser.gateway.access.roles import Principal
 from purser.gateway.errors import AlreadyMade
+from purser.gateway.http.bodies import read_json
 from purser.gateway.postgres.idempotency import KeyedRequest
 from purser.gateway.services import Use
 from purser.wire.base import View
@@ -91,7 +92,7 @@ class Once:
 
     async def _keyed(self, caller: Principal, key: str) -> KeyedRequest:
         body = await self._request.body()
-        payload = [self._request.method, self._request.url.path, json.loads(body) if body else None]
+        payload = [self._request.method, self._request.url.path, read_json(body) if body else None]
         return KeyedRequest(caller, key, json.dumps(payload, sort_keys=True).encode())
 
 

@@ -108,7 +108,10 @@ class Webhooks:
         async with connected(self._pool, None) as own, own.transaction():
             before = _found(await own.fetchrow(_SQL["lock"], tenant, webhook_id), webhook_id)
             chosen = replace(before.fields(), **fields)
-            after = Webhook.read(row(await own.fetchrow(_SQL["change"], tenant, webhook_id, *_columns(chosen))))
+            # Who decides about a webhook that its receiver ended has taken note of the reason.
+            decided = "enabled" in fields
+            changed = await own.fetchrow(_SQL["change"], tenant, webhook_id, *_columns(chosen), decided)
+            after = Webhook.read(row(changed))
             if after != before:
                 await _record(own, "change", by, before, after)
         return after

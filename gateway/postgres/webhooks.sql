@@ -13,7 +13,7 @@ select * from webhooks where tenant = $1 and webhook_id = $2;
 select * from webhooks where tenant = $1 and webhook_id = $2 for update;
 -- name: change
 update webhooks set url = $3, kinds = $4, least_threshold = $5, description = $6, enabled = $7,
-    disabled_reason = case when $7 then null else disabled_reason end
+    disabled_reason = case when $8 then null else disabled_reason end
 where tenant = $1 and webhook_id = $2 returning *;
 -- name: rotate
 update webhooks set previous_secret = secret, previous_until = clock_timestamp() + $4, secret = $3

@@ -104,6 +104,13 @@ async def test_a_key_that_is_none_is_422(agent: httpx.AsyncClient, key: str) -> 
     assert "Idempotency-Key" in answer.json()["detail"]
 
 
+@pytest.mark.parametrize("body", [b"not json", b"9" * 5_000, b"\xff"])
+async def test_an_unreadable_body_of_an_endpoint_that_takes_none_is_422(admin: httpx.AsyncClient, body: bytes) -> None:
+    headers = {"Idempotency-Key": "k1", "Content-Type": "application/json"}
+    answer = await admin.post("/v1/sign-in-links", content=body, headers=headers)
+    assert (answer.status_code, answer.json()["type"]) == (422, "urn:purser:invalid-request")
+
+
 async def test_a_made_key_is_made_once_and_its_secret_is_nowhere(
     gateway: RunningGateway, admin: httpx.AsyncClient
 ) -> None:

@@ -326,6 +326,10 @@ async def test_a_receiver_that_is_gone_turns_its_webhook_off(
             found = (await admin.get(f"/v1/webhooks/{hook['webhook_id']}")).json()
     assert "410" in found["disabled_reason"]
     assert len(receiver.got) == 1
+    off = await admin.patch(f"/v1/webhooks/{hook['webhook_id']}", json={"description": "the old one"})
+    assert "410" in off.json()["disabled_reason"]
+    off = await admin.patch(f"/v1/webhooks/{hook['webhook_id']}", json={"enabled": False})
+    assert (off.json()["enabled"], off.json()["disabled_reason"]) == (False, None)
     on = await admin.patch(f"/v1/webhooks/{hook['webhook_id']}", json={"enabled": True})
     assert (on.json()["enabled"], on.json()["disabled_reason"]) == (True, None)
 

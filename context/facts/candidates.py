@@ -163,7 +163,7 @@ class _Sentence:
             )
         if may_correct:
             yield from self._bare(replacing.new_text if replacing else "", replacing.old_text if replacing else "",
-                                  found=[match.span() for _, match, _, _ in found], is_stated=bool(stated),
+                                  found=[(kind, match.span()) for kind, match, _, _ in found], is_stated=bool(stated),
                                   is_valued=replaces_value)  # fmt: skip
 
     def _values(
@@ -216,7 +216,9 @@ class _Sentence:
                 ends[place] = ends[place + 1]
         return ends
 
-    def _bare(self, new: str, old: str, *, found: list[Span], is_stated: bool, is_valued: bool) -> Iterator[Candidate]:
+    def _bare(
+        self, new: str, old: str, *, found: list[tuple[Kind, Span]], is_stated: bool, is_valued: bool
+    ) -> Iterator[Candidate]:
         """Corrections whose kind follows from what they correct."""
         if old and not is_valued and not is_stated:
             whole = composed(old, new, old)
@@ -230,11 +232,13 @@ class _Sentence:
             )  # fmt: skip
         if old:
             return
+        spans = [span for _, span in found]
         for match in bare_numbers(self.text, self.languages):
-            if not any(start < match.end() and match.start() < end for start, end in found):
+            if not any(start < match.end() and match.start() < end for start, end in spans):
                 fact = self._fact(Kind.FIELD, self.speaker, MENTIONS, match)
-                yield Candidate(fact, corrects=True, bare=True, about=self._about(match, found))
-        if not is_stated and not found_typed(found, self.text) and (choice := alternative(self.text, self.languages)):
+                yield Candidate(fact, corrects=True, bare=True, about=self._about(match, spans))
+        is_typed = any(kind is not Kind.NAME for kind, _ in found)
+        if not is_stated and not is_typed and (choice := alternative(self.text, self.languages)):
             fact = Fact(_NO_MESSAGE, Kind.DECISION, self.speaker, MENTIONS, choice, self.text, self.speaker)
             yield Candidate(fact, corrects=True, bare=True)
 
@@ -265,11 +269,6 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 """Words between a new and an old value."""
-
-
-def found_typed(found: list[Span], text: str) -> bool:
-    """Whether values other than names make up a sentence."""
-    return any(any(letter.isdigit() for letter in text[start:end]) for start, end in found)
 
 
 def _of_tool(seq: int, speaker: str, text: str) -> Iterator[Candidate]:

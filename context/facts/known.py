@@ -13,6 +13,7 @@ from purser.context.facts.likeness import (
     STEM,
     differ_in_purpose,
     is_about,
+    is_choice,
     is_said_by,
     may_correct,
     may_replace,
@@ -103,7 +104,10 @@ class KnownFacts:
         if candidate.bare and fact.kind is Kind.DECISION:
             near = fact.seq - _NEAR
             return self._first(
-                fact, lambda one: one.seq >= near and may_correct(fact, one), Kind.DECISION, Kind.PREFERENCE
+                fact,
+                lambda one: one.seq >= near and is_choice(one) and may_correct(fact, one),
+                Kind.DECISION,
+                Kind.PREFERENCE,
             )
         if candidate.bare:
             return self._first(

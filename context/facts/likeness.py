@@ -14,6 +14,9 @@ _PAST = re.compile(
     r"|derni(?:er|ère)|passée?|il y a)\b|昨|前天|^上|去年|前年|[天周月年日間]前|先[週月]|어제|지난|작년",
     re.IGNORECASE,
 )
+_PREFERS = re.compile(
+    r"\b(?:prefer|rather|bevorzuge|lieber|prefiero|préfère)\b|偏好|更(?:想要|喜欢)|の(?:方|ほう)が", re.IGNORECASE
+)
 _PURPOSE = re.compile(r" (?:for|für|para|pour) ((?:[^\W\d_]+ ?){1,3})", re.IGNORECASE)
 _SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
 _DAY_OF_MONTH = re.compile(r"\d(?![\d年月월])")
@@ -38,6 +41,12 @@ def noun_of(fact: Fact) -> str:
 def may_correct(fact: Fact, one: Fact) -> bool:
     """Whether the speaker of a fact may correct another one: assistants do not correct what others want."""
     return one.kind not in STATEMENTS or fact.speaker != ASSISTANT or one.speaker == ASSISTANT
+
+
+def is_choice(one: Fact) -> bool:
+    """Whether a statement chooses one thing among others: an allergy, a diet and what is liked or disliked hold
+    whatever is chosen."""
+    return one.kind is Kind.DECISION or _PREFERS.search(one.value) is not None
 
 
 def of_same(one: Fact, other: Fact) -> bool:

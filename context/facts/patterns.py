@@ -29,6 +29,10 @@ _FINITE = (
 _AMOUNT = r"\d(?:(?:[\d.,]|['’](?=\d{3}))*\d)?"
 """A number with the thousands separators of any country but spaces."""
 _SPACED = r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?"
+_AFTER_DIGITS = (
+    r"(?:\b|(?=[的了吗呢吧啊呀是和跟或已也还在这那のはがをにとで은는이을를의와과입]|가(?!지)|에(?!이커)|으?로))"
+)
+"""After an id of digits: no letter, and of a script without spaces a particle, while `10000步` counts something."""
 _COMMON: tuple[tuple[Kind, str], ...] = (
     (
         Kind.PATH,
@@ -54,7 +58,9 @@ _COMMON: tuple[tuple[Kind, str], ...] = (
         rf"|(?<!{_LETTER})#\d{{2,}}(?!{_LETTER})|(?-i:\b[A-Z]{{1,2}}\d[A-Z\d]? \d[A-Z]{{2}}\b)"
         rf"|(?<!{_LETTER})(?<![\[-])(?=(?:{_LETTER}|-)*\d)(?=(?:{_LETTER}|-)*[A-Za-z])(?-i:[A-Z0-9]{{5,}}|[A-Z]{{1,4}}[-_]?\d{{2,}}[A-Z0-9-]*"
         rf"|{_LETTER}+[_-]\d{{3,}}{_LETTER}*)(?!{_LETTER}|-)"
-        r"|(?<=[\"“'])(?-i:[A-Z0-9]{6})(?=[\"”'])|(?<![\dA-Za-z_.,-])(?:(?:\d{2,4}-)?\d{5,}|\d{3}-\d{4})\b",
+        r"|(?<=[\"“'])(?-i:[A-Z0-9]{6})(?=[\"”'])|(?<![\dA-Za-z_.,-])(?:(?:\d{2,4}-)?\d{5,}|\d{3}-\d{4})"
+        + _AFTER_DIGITS
+        + rf"|(?<=[号號单單码碼话話])\d{{5,}}(?!{_LETTER}|[个個件份张張台箱笔筆名万萬亿億])",
     ),
     (
         Kind.NUMBER,

@@ -71,7 +71,7 @@ _CHANGE = (
     r"|extend|delay)"
 )
 _MOVED = (
-    r"\b(?:(?:has been |have been |was |were |is |are |got )?(?:chang|mov|push|shift|postpon|reschedul|rais"
+    r"\b(?:(?:ha(?:s|ve) (?:now )?(?:been )?|was |were |is |are |got )?(?:chang|mov|push|shift|postpon|reschedul|rais"
     r"|increas|extend|delay|reduc|lower)ed"
     r"|(?:has been |was |is |got )(?:set|cut|put))(?: back| forward| up| out)? (?:to|until)\b"
 )

@@ -112,7 +112,7 @@ GERMAN = Language(
             rf"\b(?:{_DAY},? (?:den |dem )?)?(?:\d{{1,2}}\. ?(?:[-–]|bis(?: zum)?|und) ?)?"
             rf"\d{{1,2}}\. ?{_MONTH}(?: \d{{4}})?\b"
             rf"(?:,? (?:der |ein(?:em)? )?{_DAY}\b(?!,? (?:de[nmr] )?\d)| \({_DAY}\))?|\b{_MONTH} \d{{4}}\b"
-            rf"|(?<![\w.])\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}}|\d\d)?(?!\d)"
+            r"|(?<![\w.])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:\d{4}|\d\d)?(?!\d)"
             rf"|\b(?:vorgestern|gestern|übermorgen)\b|(?-i:\bmorgen\b)(?! früh aufstehen)"
             rf"|\b(?:letzte[nrsm]?|nächste[nrsm]?|vorige[nrsm]?|kommende[nrsm]?) (?:{_DAY}|Woche|Monat|Jahr|Sommer"
             rf"|Winter)\b|\b{_DAY}\b"

@@ -77,6 +77,12 @@ def values(kind: Kind, *texts: str) -> list[str]:
         (Kind.ID, "予約番号は変わらずHK-20417です。", "HK-20417"),
         (Kind.ID, "订单号AB12345已发货。", "AB12345"),
         (Kind.ID, "订单#1234已发货。", "#1234"),
+        (Kind.ID, "请查订单88213的状态", "88213"),
+        (Kind.ID, "订单88213什么时候到？", "88213"),
+        (Kind.ID, "我电话换成13987654321了。", "13987654321"),
+        (Kind.ID, "注文番号は882134です。", "882134"),
+        (Kind.ID, "주문번호는 882134입니다.", "882134"),
+        (Kind.NUMBER, "参加的有50000人。", "50000人"),
         (Kind.NUMBER, "Take 2.5 mg of it.", "2.5 mg"),
         (Kind.NUMBER, "We have three kids.", "three kids"),
         (Kind.NUMBER, "我今年35岁。", "35岁"),
@@ -124,6 +130,9 @@ def test_values_are_found_word_for_word(kind: Kind, text: str, value: str) -> No
         "Release 3.8.1. is done.",
         "Die Version 12.11.2. ist da.",
         "So 18 May?",
+        "这篇文章有10000字。",
+        "15000歩歩きました。",
+        "10000가지 방법",
     ],
 )
 def test_small_talk_has_no_facts(text: str) -> None:

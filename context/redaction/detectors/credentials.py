@@ -37,6 +37,15 @@ _KEY_LABEL = r"""(?:api|access|auth|app|private|encryption|signing|session|subsc
     [ _-]?key(?:[ _-]?id)?|(?:[a-z]{2,10}[_-])?token|(?:session|auth|login)[ _-]?cookie|(?:api|访问|接口
       |授权)[ ]?(?:密钥|秘钥|令牌)|令牌"""
 _LABELLED_KEY = labelled(_KEY_LABEL)
+_SPACED_KEY = re.compile(
+    r"(?<![A-Za-z0-9])(?:api|access|auth|refresh)[ _-](?:key|token)[ ](?P<value>[A-Za-z0-9]{24,}+)(?![\w./-])",
+    re.IGNORECASE,
+)
+_AWS_SECRET = re.compile(
+    r"(?i:secret[ _-]?access[ _-]?key)(?:[^\n]{0,80}\n)?[^\n]{0,80}?"
+    r"(?<![A-Za-z0-9+/])(?P<value>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])"
+)
+"""After the label, in its line or in the next one, which is the row of a table: such a key has no format of its own."""
 LABELS_OF_KEYS = ("key", "token", "cook", "密钥", "秘钥", "令牌")
 """Signs of labels of keys."""
 
@@ -66,8 +75,15 @@ def find_labelled_keys(view: str) -> Iterator[Found]:
     for match in _LABELLED_KEY.finditer(view):
         group = "quoted" if match["quote"] else "value"
         value = match[group].rstrip(".:)]}")
-        if len(value) >= 8 and _is_mixed(value) and not is_code(value):
+        if len(value) >= (24 if match["later"] else 8) and _is_mixed(value) and not is_code(value):
             yield Found(match.start(group), match.start(group) + len(value), "API_KEY", value)
+    for match in _SPACED_KEY.finditer(view):
+        if _is_mixed(match["value"]):
+            yield found_in(match, "value", "API_KEY")
+    for match in _AWS_SECRET.finditer(view):
+        value = match["value"]
+        if _is_mixed(value) and value.lower() != value != value.upper():
+            yield found_in(match, "value", "API_KEY")
 
 
 def find_cookies(view: str) -> Iterator[Found]:

@@ -10,9 +10,11 @@ _LABELLED = r"""
     (?:[ ](?:for|to|of|do|da|del|de|du|für|vom|от|для|per)[ ]
       (?:(?:the|das|den|la|el|le|my|our)[ ])?[^\W\d][\w.-]{0,24}){0,2}
     (?P<sep>\\?["'`]?[)*_\]]{0,3}[ ]{0,3}(?:=>|:=|:|=(?!=)|->|→)[*_]{0,3}[ ]{0,3}
-      |[ ](?P<loose>to|-)[ ]|[ ](?:IS)[ ](?:now[ ]|still[ ])?(?:set[ ]to[ ])?:?[ ]?|[ ]?(?:是|为|為|改为|改成
+      |[ ](?P<loose>to|-)[ ]|[ ](?P<later>will[ ]be|has[ ]been[ ](?:set|changed)[ ]to)[ ]
+      |[ ](?:IS)[ ](?:now[ ]|still[ ])?(?:set[ ]to[ ])?:?[ ]?|[ ]?(?:是|为|為|改为|改成
       |は|[는은가이를을])[ ]?:?[ ]?
       |\\?["'],?\s{0,8}\\?["']?value\\?["']?[ ]?[:=][ ]?|\s{1,20}value:[ ]|(?<=[A-Za-z])>(?=[^<>\s]{1,100}</))
+    (?!\\?["'`][ ]?[),;+\]}][^"'`\n]{0,200}(?:\n|\Z))  # such a quote ends the label: input("Password: ")
     (?P<value>\\?(?P<quote>["'`])(?P<quoted>(?>(?:(?!\\?(?P=quote))[^\n])+))|(?>(?:[^\s"'`,;&。，；<]|<(?!/)
       |&(?!\w{1,30}=))+))
     (?=(?P<rest>[ ]{0,3}[^\s,;}"'`<])?)
@@ -27,7 +29,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
 def labelled(labels: str) -> re.Pattern[str]:
     """A pattern for a label and its value.
 
-    Its groups are `sep`, which is also `loose` if it is weak, `value`, `quote`, `quoted`, and the `rest` of the line.
+    Its groups are `sep`, which is also `loose` or `later` if it is weak, `value`, `quote`, `quoted`, and the `rest` of
+    the line.
 
     Args:
         labels: alternatives of a verbose pattern.

@@ -14,12 +14,22 @@ from purser.context.redaction.findings import TAKEN, Found
 
 # --- by label --------------------------------------------------------------------------------------------------------
 
-_SECRET = labelled(
-    r"""(?:password|passwd|passphrase|passcode|pwd|secret(?:[ _-]?(?:key|token|value|code))?)\d?
+_SECRET_LABEL = r"""(?:password|passwd|passphrase|passcode|pwd|secret(?:[ _-]?(?:key|token|value|code))?)\d?
     |密码|密碼|口令|密钥|秘钥|暗号|パスワード|비밀번호|패스워드|암호|contraseña|mot[ ]de[ ]passe
     |passwort|kennwort|senha|пароль|wachtwoord|hasło
     |lösenord|şifre|पासवर्ड|كلمة[ ]المرور|mật[ ]khẩu|kata[ ]sandi"""
+_SECRET = labelled(_SECRET_LABEL)
+_BELOW = re.compile(
+    rf"(?:{_SECRET_LABEL})[ ]?:[ ]?\n[ ]{{0,4}}(?P<value>[^\s\"'`<>|]{{6,64}}+)(?=[ ]?(?:\n|\Z))",
+    re.VERBOSE | re.IGNORECASE,
 )
+"""A value that has the line below its label to itself."""
+_CELL = re.compile(
+    rf"(?:(?<=\|)|(?<=\|[ ]))(?:{_SECRET_LABEL})[ ]{{0,20}}\|[ ]{{0,20}}"
+    r"(?P<value>[^\s\"'`<>|]{8,64}+)(?=[ ]{0,20}\|)",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A value in the cell of a table beside its label."""
 _SHORT = labelled(r"(?<![A-Za-z0-9])(?:pass|pw|pswd|passw|clave|pasw|mdp|psw)")
 """Labels that also are words: a value must look like a password."""
 LABELS_OF_SECRETS = (
@@ -59,7 +69,14 @@ _BEFORE_CJK = re.compile(rf"[!-~]{{4,}}(?={_CJK})")
 _COUNTED = re.compile(rf"\d{{1,3}}{_CJK}")
 _WORD = re.compile(r"[^\W\d_]+\Z")
 _STRONG = re.compile(r"[\d!@#$%^*+=~]")
-_MEASURE = re.compile(r"[\d.,:/%+-]+[A-Za-z]{0,4}\Z|[vV]?\d+(?:\.\d+)*\Z|\d+/\d+")
+_MEASURE = re.compile(
+    r"[\d.,:/%+-]+[A-Za-z]{0,4}\Z|[vV]?\d+(?:\.\d+)*\Z|\d+/\d+"
+    r"|\d+[+-]?(?i:char|digit|letter|symbol|bit|byte|day|hour|minute|zeichen|stellig)[a-z-]*\Z"
+    r"|(?i:sha|aes|utf|base|rsa|pbkdf|argon|hs|rs)-?\d{1,4}[a-z-]*\Z"
+)
+"""Measures, and names of algorithms and encodings."""
+_MIXED = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)|(?=.*[A-Za-z]).*[!@#$%^]")
+"""What a type or a rule in a table is not."""
 _NO_SECRET = frozenset(
     re.findall(
         r"\w+",
@@ -114,6 +131,12 @@ _COMMANDS = tuple(
         ),
         # machine host login user password password (.netrc)
         (("login",), r"""(?<![\w-])login\s{1,4}[^\s]{1,64}\s{1,4}password\s{1,4}(?P<value>[^\s"']{3,}+)"""),
+        # ENV NAME_PASSWORD password (Dockerfile)
+        (
+            ("ENV ",),
+            r"""(?:^|(?<=\n))[ ]{0,8}ENV[ ]\w{0,40}(?:PASSWORD|PASSWD|SECRET|PASS|PWD)[ ]
+            (?P<value>[^\s"'=-][^\s"']{3,}+)(?=[ ]{0,8}(?:\n|\Z))""",
+        ),
         # IDENTIFIED BY 'password'
         (
             (" '",),
@@ -161,10 +184,16 @@ def find_secrets(view: str) -> Iterator[Found]:
         if match["quote"]:
             if _is_quoted_secret(match["quoted"]):
                 yield found_in(match, "quoted", "SECRET")
-        elif match["loose"] and not _looks_chosen(_bare(match)):
+        elif (match["loose"] or match["later"]) and not _looks_chosen(_bare(match)):
             continue
         elif _is_bare_secret(value := _bare(match), match["sep"], alone=not match["rest"]):
             yield Found(match.start("value"), match.start("value") + len(value), "SECRET", value)
+    for match in _BELOW.finditer(view):
+        if _looks_chosen(match["value"]) and not _is_described(match["value"]):
+            yield found_in(match, "value", "SECRET")
+    for match in _CELL.finditer(view):
+        if _MIXED.match(match["value"]) and not _is_described(match["value"]):
+            yield found_in(match, "value", "SECRET")
     for match in _SHORT.finditer(view):
         group, value = ("quoted", match["quoted"]) if match["quote"] else ("value", _bare(match))
         named = not _NO_LABEL.search(view, max(0, match.start() - 16), match.start())
@@ -194,6 +223,11 @@ def _bare(match: re.Match[str]) -> str:
 def _looks_chosen(value: str) -> bool:
     """Whether a value has letters and also digits or signs, and is no measure such as `12ms`."""
     return bool(_STRONG.search(value)) and any(map(str.isalpha, value)) and not _MEASURE.match(value)
+
+
+def _is_described(value: str) -> bool:
+    """Whether a value below or beside a label is code, the next label or what the label stands for."""
+    return value.endswith(":") or is_template(value) or is_call(value) or bool(_SELF_NAMED.search(value))
 
 
 def _is_password_of(match: re.Match[str]) -> bool:

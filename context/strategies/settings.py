@@ -76,8 +76,9 @@ class StrategySettings:
     with the same messages, which providers then cache; 0: all messages that fit are included."""
     least_messages: int = 0
     """Number of messages below which a conversation that fits is not cut."""
-    summary_share: float = 0.25
-    """Share of the window reserved for a summary before primers and recents are selected."""
+    summary_share: float = 0.6
+    """Share of the window reserved for a summary before primers and recents are selected: an extract of many messages
+    retains more of what is asked for later than as many tokens of the newest ones."""
     summary_ratio: float | None = None
     """Upper bound of the message that shows a summary, as a share of the tokens that it covers; `None` for no bound."""
     summary_min_tokens: int = 0
@@ -147,6 +148,8 @@ class WindowPreset:
 
 _MEMORY_LAST = (Part.SETTINGS, Part.SYSTEM, Part.SUMMARY, Part.CONVERSATION, Part.NEWEST, Part.MEMORY)
 
+_PUBLISHED_SHARE = 0.25
+"""Where known systems summarize, their recents come first."""
 WINDOW_PRESETS: Mapping[str, WindowPreset] = {
     "education": WindowPreset(
         StrategyName.SUMMARY,
@@ -158,6 +161,7 @@ WINDOW_PRESETS: Mapping[str, WindowPreset] = {
             keep_ratio=0.40,
             most_messages=40,
             least_messages=6,
+            summary_share=_PUBLISHED_SHARE,
             summary_most_tokens=1_024,
         ),
     ),
@@ -181,13 +185,19 @@ WINDOW_PRESETS: Mapping[str, WindowPreset] = {
             extends=False,
             keeps_first_request=False,
             most_messages=15,
+            summary_share=_PUBLISHED_SHARE,
             order=_MEMORY_LAST,
         ),
     ),
     "optimizer": WindowPreset(
         StrategyName.AUTO,
         StrategySettings(
-            summary_by_rounds=True, extends=False, reply_reserve=2_000, summary_role="system", summary_dynamic=True
+            summary_by_rounds=True,
+            extends=False,
+            reply_reserve=2_000,
+            summary_share=_PUBLISHED_SHARE,
+            summary_role="system",
+            summary_dynamic=True,
         ),
     ),
     "shannon": WindowPreset(
@@ -199,6 +209,7 @@ WINDOW_PRESETS: Mapping[str, WindowPreset] = {
             trigger_ratio=0.75,
             keep_ratio=0.375,
             least_messages=24,
+            summary_share=_PUBLISHED_SHARE,
             summary_most_tokens=400,
             summary_header="Previous context summary:",
         ),

@@ -11,6 +11,8 @@ from purser.context.strategies import WINDOW_PRESETS
 from tests.support.context.conversations import assistant, calling, result, talk, user
 from tests.support.context.windows import SYSTEM, indexes, requested, texts, window
 
+ROLES = ("user", "assistant")
+
 
 def briefly(source: SummarySource, most_tokens: int, count: CountText) -> str:
     """A summary that is shorter than even a few short messages: others are not shown."""
@@ -35,6 +37,19 @@ def test_smart_truncation_takes_fewer_rounds_the_longer_a_conversation_is(messag
 def test_a_sliding_window_takes_the_last_10_rounds_and_the_first_request() -> None:
     found = window([SYSTEM, *talk(40)], 100_000, "sliding_window")
     assert indexes(found) == [0, 1, *range(21, 41)]
+
+
+@pytest.mark.parametrize("strategy", ["summary", "three_part"])
+def test_a_summary_that_is_written_for_a_small_window_has_most_of_it(strategy: str) -> None:
+    rooms = []
+
+    def recorded(source: SummarySource, most_tokens: int, count: CountText) -> str:
+        rooms.append(most_tokens)
+        return "Orders."
+
+    messages = [Message(role, "Twelve crates of apples go to Lyon, and ten to Nice. " * 2) for role in ROLES * 100]
+    window(messages, 1_000, strategy, summarize=recorded)
+    assert 500 < rooms[0] <= 600
 
 
 def test_the_tool_steps_of_a_round_belong_to_it() -> None:
@@ -97,6 +112,12 @@ def test_cookhero_covers_the_oldest_6_whenever_16_are_uncovered(messages: int, c
     found = window([SYSTEM, *talk(messages)], 100_000, preset="cookhero", summarize=briefly)
     assert indexes(found) == [0, *range(1 + covered, 1 + messages)]
     assert found.summarised == (((1, covered),) if covered else ())
+
+
+def test_windows_of_known_systems_keep_their_recents_before_a_summary() -> None:
+    shares = {name: preset.settings.summary_share for name, preset in WINDOW_PRESETS.items()}
+    del shares["game"]  # it writes no summary
+    assert set(shares.values()) == {0.25}
 
 
 def test_cookhero_shows_what_memory_found_last() -> None:

@@ -2,7 +2,8 @@
 
 -- Renews the lease of an open hold and, through the gate, adds to it; p_nano as in ledger_top_up. Returns the amount that is
 -- held, or the addition if it does not fit.
-create or replace function ledger_extend(p_tenant text, p_hold bigint, p_tokens bigint, p_nano bigint, p_lease interval, p_defaults jsonb, p_now timestamptz)
+create or replace function ledger_extend(p_tenant text, p_hold bigint, p_tokens bigint, p_nano bigint, p_lease interval,
+    p_defaults jsonb, p_now timestamptz)
 returns table (outcome text, state text, tokens bigint, nano bigint, expires_at timestamptz, views jsonb)
 language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column

@@ -32,6 +32,7 @@ from purser.activities.postgres.calls.calls import Call, Calls
 from purser.activities.runtime.background import heartbeats, in_background
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.agent_context import AgentContext, AgentContexts
+from purser.activities.tools import arguments_of
 from purser.budget.errors import BudgetError, HoldClosed
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.price_book import PriceBook
@@ -182,11 +183,12 @@ class CallModel:
             self.summaries.texts(tenant, session_id, plan.versions),
             self.extras.rendered(agent_context, plan),
         )
-        return await asyncio.to_thread(
+        rendered = partial(
             render, plan, stored, summaries, agent_context.instructions,
             count=counter_of(agent_context), personal=personal, memory=memory,
             order=agent_context.context.order, header=agent_context.context.summary_header,
         )  # fmt: skip
+        return await asyncio.to_thread(lambda: [_with_objects(message) for message in rendered()])
 
     async def _short(self, request: CallInput, refusal: NotStarted) -> CallResult:
         """Releases the hold after a top-up for another attempt did not fit, so that the gate decides again."""
@@ -198,6 +200,18 @@ class CallModel:
         """Gives up after the last attempt: if replies cannot be stored, further attempts would only cost more."""
         await uncancelled(self.settlements.nothing(attempt))
         return await self.settlements.give_up(call, "reply_not_stored")
+
+
+def _with_objects(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The message as protocols other than OpenAI's take it: without arguments of a call that are no JSON object."""
+    if not (calls := message.get("tool_calls")):
+        return message
+    return {**message, "tool_calls": [_with_object(call) for call in calls]}
+
+
+def _with_object(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    function = call["function"]
+    return call if arguments_of(function) is not None else {**call, "function": {**function, "arguments": "{}"}}
 
 
 def _asked_to_cancel() -> bool:

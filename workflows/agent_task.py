@@ -1,6 +1,7 @@
 """The workflow `AgentTask`: runs the agents of a stored task as child workflows and handles its messages."""
 
 import asyncio
+from itertools import chain
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError
@@ -104,7 +105,8 @@ class AgentTask:
     @workflow.query(name=Message.APPROVALS)
     def approvals(self) -> tuple[ApprovalTicket, ...]:
         """Returns the approval requests that agents of this task wait for, each once."""
-        return tuple({ticket.approval_id: ticket for ticket in self._graph.tickets.values()}.values())
+        pending = chain.from_iterable(self._graph.tickets.values())
+        return tuple({ticket.approval_id: ticket for ticket in pending}.values())
 
     async def _work(self) -> None:
         plan = await cancellable(record(ActivityName.OPEN_TASK, self._task, TaskPlan))

@@ -519,7 +519,9 @@ class AgentReport:
     agent_id: str
     status: AgentStatus
     ticket: ApprovalTicket | None = None
-    """The request that the agent waits for."""
+    """The newest of `tickets`, for tasks of 0.1.0."""
+    tickets: tuple[ApprovalTicket, ...] = ()
+    """The requests that the agent waits for; calls of tools wait in parallel."""
 
 
 @dataclass(frozen=True)

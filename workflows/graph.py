@@ -38,7 +38,7 @@ class Graph:
         self._outcomes: dict[str, AgentOutcome] = {}
         self.statuses: dict[str, AgentStatus] = {}
         """Status by agent, in the order of the task file."""
-        self.tickets: dict[str, ApprovalTicket] = {}
+        self.tickets: dict[str, tuple[ApprovalTicket, ...]] = {}
         """Pending approval requests, by the agent that waits."""
 
     @property
@@ -51,9 +51,8 @@ class Graph:
         if self.statuses.get(report.agent_id, AgentStatus.SKIPPED) in ENDED:
             return
         self.statuses[report.agent_id] = report.status
-        self.tickets.pop(report.agent_id, None)
-        if report.ticket is not None:
-            self.tickets[report.agent_id] = report.ticket
+        # An agent of 0.1.0 reports one ticket only.
+        self.tickets[report.agent_id] = report.tickets or ((report.ticket,) if report.ticket is not None else ())
 
     async def signal_all(self, message: Message) -> None:
         """Signals every running agent."""

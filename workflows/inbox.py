@@ -78,8 +78,10 @@ class AgentInbox:
         parent = workflow.info().parent
         if parent is None:
             return
+        tickets = tuple(ticket for _, ticket in self._waits if ticket is not None)
+        report = AgentReport(self._agent.agent_id, status, ticket, tickets)
         task = workflow.get_external_workflow_handle(parent.workflow_id, run_id=parent.run_id)
         try:
-            await cancellable(task.signal(Message.AGENT_REPORT, AgentReport(self._agent.agent_id, status, ticket)))
+            await cancellable(task.signal(Message.AGENT_REPORT, report))
         except ApplicationError:
             workflow.logger.info("the task of this agent has ended")

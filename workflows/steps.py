@@ -13,6 +13,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, FailureError, is_cancelled_exception
 from temporalio.workflow import ActivityConfig
 
+from purser.context.conversation.storable import storable
 from purser.workflows import options
 from purser.workflows.contract import ActivityName, ReleaseInput, ReleaseResult
 
@@ -77,6 +78,6 @@ async def shielded(last: Coroutine[Any, Any, T]) -> T:
 
 
 def failure_type(error: ActivityError) -> str:
-    """The type name of the error that made an activity fail, never its text."""
+    """The type name of the error that made an activity fail, never its text; without NUL, which no activity takes."""
     cause = error.cause
-    return (cause.type if isinstance(cause, ApplicationError) else None) or type(cause).__name__
+    return storable((cause.type if isinstance(cause, ApplicationError) else None) or type(cause).__name__)

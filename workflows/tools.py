@@ -24,6 +24,7 @@ from purser.workflows.contract import (
 from purser.workflows.gate import Gate
 from purser.workflows.steps import cancellable, failure_type, release, run_activity, shielded, step
 
+_EACH_ENDS = "each-tool-ends"
 MAX_TOOL_NANO_USD = 10**15
 """A higher cost is not believed: the call is charged its declared price."""
 
@@ -33,7 +34,14 @@ async def run_tools(calls: Sequence[ToolCall], gate: Gate) -> None:
 
     If it is cancelled, holds of paid calls that ran may still be open, and the agent closes their keys.
     """
-    await cancellable(asyncio.gather(*(_run_tool(call, gate) for call in calls)))
+    running = [asyncio.create_task(_run_tool(call, gate)) for call in calls]
+    try:
+        await cancellable(asyncio.gather(*running))
+    except (Exception, asyncio.CancelledError):
+        # The first one to fail ends the wait, but others may have yet to settle their holds.
+        if workflow.patched(_EACH_ENDS):
+            await cancellable(asyncio.gather(*running, return_exceptions=True))
+        raise
 
 
 async def _run_tool(call: ToolCall, gate: Gate) -> None:

@@ -1,7 +1,7 @@
 """A model's reply while it arrives: the basis of a cancelled call's charge and of a completed call's message."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -115,7 +115,7 @@ class PartialReply:
         """Returns the reply as a message of a conversation."""
         calls = [
             # Ids tie results to calls. If a provider left one out, used it twice or made one that Postgres cannot
-            # store, the position takes its place.
+            # store, one by position takes its place.
             {"id": call_id, "type": "function", "function": _function(call)}
             for call_id, call in zip(self._ids(), self._calls.values(), strict=True)
         ]
@@ -156,11 +156,20 @@ class PartialReply:
         self.characters += len(part)
 
     def _ids(self) -> Iterator[str]:
+        given = {call.id for call in self._calls.values()}
         seen: set[str] = set()
         for place, call in enumerate(self._calls.values()):
             usable = call.id and call.id.isprintable() and call.id not in seen
             seen.add(call.id)
-            yield call.id if usable else f"call_{place}"
+            yield call.id if usable else _id_of(place, given)
+
+
+def _id_of(place: int, given: Collection[str]) -> str:
+    """An id for the call at a position, other than those that the provider has given."""
+    made = f"call_{place}"
+    while made in given:
+        made += "_"
+    return made
 
 
 def _function(call: _Call) -> dict[str, str]:

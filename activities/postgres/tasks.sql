@@ -15,14 +15,15 @@ select body from tasks where tenant = $1 and task_id = $2;
 select * from task_states where tenant = $1 and task_id = $2;
 -- name: agents
 -- Usage counts every hold whose path ends in the agent's own scope: its turns, its compressions, its tools' holds.
+-- A refused agent may have made its last call after the call that was refused.
 select a.agent_id, a.status, a.reason, a.scope, a.shortfall, a.reply_seq, c.turns, c.delay_ms, c.output_capped, c.requested,
        c.refusal, p.approvals, u.*
 from agents a
 cross join lateral (
     select count(reply_seq) as turns, coalesce(sum(delay_ms), 0)::bigint as delay_ms,
            coalesce(bool_or(output_capped), false) as output_capped,
-           (array_agg(tokens order by created_at desc))[1] as requested,
-           (array_agg(refusal order by created_at desc))[1] as refusal
+           (array_agg(tokens order by a.status = 'refused' and last, created_at desc))[1] as requested,
+           (array_agg(refusal order by a.status = 'refused' and last, created_at desc))[1] as refusal
     from calls where tenant = a.tenant and task_id = a.task_id and agent_id = a.agent_id) c
 cross join lateral (
     select count(distinct approval_id) as approvals

@@ -1,7 +1,9 @@
 """Tools: called by activity name, with arguments and results by reference; failures are reported to the model."""
 
+import asyncio
 import json
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from temporalio import activity
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHandle
 from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
 
 from purser.activities.calls.settlements import MAX_TOOL_CALLS
 from purser.activities.runtime.registry import Activity
@@ -17,7 +20,9 @@ from purser.budget.approvals import Approver, Choice, DecisionRequest, Identity
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest
 from purser.budget.scopes import Path, Scope
-from purser.workflows.contract import ToolCall, ToolResult
+from purser.compose.demo.provider import FunctionCall, Reply
+from purser.compose.demo.provider import ToolCall as FunctionCalled
+from purser.workflows.contract import Message, ToolCall, ToolResult
 from tests.support.world import TENANT, World, calls, eventually
 
 TOOL = {"description": "Adds.", "parameters": {"type": "object"}}
@@ -61,6 +66,17 @@ async def test_a_tool_that_fails_for_good_becomes_a_result_that_says_so_without_
     assert await results(idle, task["task_id"]) == ["error: the tool failed (OutOfOrder)"]
 
 
+async def test_the_type_of_a_failure_may_hold_what_cannot_be_stored(idle: World) -> None:
+    @activity.defn(name="broken")
+    async def broken(call: ToolCall) -> ToolResult:
+        raise ApplicationError("no", type="Out\0OfOrder", non_retryable=True)
+
+    async with idle.worker(broken):
+        task = await idle.run(idle.agent("a", calls("broken"), "Never mind.", tools=declared("broken")))
+    assert task["status"] == "completed"
+    assert await results(idle, task["task_id"]) == ["error: the tool failed (Out\ufffdOfOrder)"]
+
+
 @pytest.mark.parametrize("returned", ["sunny", None, {"answer": "sunny"}, {"seq": 999}], ids=repr)
 async def test_a_tool_that_stores_no_result_is_reported_to_the_model(idle: World, returned: Any) -> None:
     @activity.defn(name="forgetful")
@@ -83,6 +99,24 @@ async def test_a_tool_that_stores_no_result_is_reported_to_the_model(idle: World
         answered = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
         assert sorted(called) == sorted(answered), "a provider refuses a call without a result"
     await idle.audited()
+
+
+@pytest.mark.parametrize("arguments", ['{"text": "a long text that is cut o', "[1]"])
+async def test_a_call_without_complete_arguments_is_sent_on_as_one_without_any(system: World, arguments: str) -> None:
+    broken = Reply(tool_calls=(FunctionCalled(id="call-1", function=FunctionCall(name="add", arguments=arguments)),))
+    task = await system.run(system.agent("a", broken, "Never mind.", tools=declared("add")))
+    assert task["agents"]["a"]["reply"] == "Never mind."
+    assert "not a complete JSON object" in (await results(system, task["task_id"]))[0]
+    _, second = system.provider.served()
+    sent = [
+        call
+        for message in json.loads(second.arrival.text or "")["messages"]
+        for call in message.get("tool_calls") or ()
+    ]
+    # Clients of several providers parse the arguments of earlier calls, and take only objects.
+    assert [call["function"] for call in sent] == [{"name": "add", "arguments": "{}"}]
+    stored = await system.pool.fetchval("select body from messages where role = 'assistant' order by seq limit 1")
+    assert stored["tool_calls"][0]["function"]["arguments"] == arguments
 
 
 async def test_a_tool_that_was_never_declared_is_reported_to_the_model(system: World) -> None:
@@ -242,6 +276,31 @@ async def test_an_agent_waits_until_the_last_of_its_tools_is_decided(idle: World
     await idle.audited()
 
 
+async def test_a_task_shows_every_request_for_which_tools_of_one_agent_wait(idle: World) -> None:
+    for name in ("search", "book"):
+        await idle.budget(f"tool:{name}", limit_nano_usd=1, mode="approval")
+    agent = idle.agent("a", calls("search", "book"), "Done.", tools=paid("search", "book"))
+    async with idle.worker(found_by(idle, "search"), found_by(idle, "book")):
+        task_id = await idle.submit(agent)
+        await eventually(lambda: _shown(idle, task_id, 2))
+        await decide(idle, await asked(idle, task_id, "tool:book"), Choice.APPROVE)
+        [left] = await eventually(lambda: _shown(idle, task_id, 1))
+        assert left["approval_id"] == await asked(idle, task_id, "tool:search")
+        await decide(idle, left["approval_id"], Choice.APPROVE)
+        await idle.end(task_id)
+        assert await idle.workflow(task_id).query(Message.APPROVALS) == []
+    await idle.audited()
+
+
+async def _shown(world: World, task_id: str, count: int) -> list[dict[str, Any]] | None:
+    """The approval requests that the task's workflow shows, if they are so many."""
+    try:
+        shown: list[dict[str, Any]] = await world.workflow(task_id).query(Message.APPROVALS)
+    except RPCError:  # it has not started
+        return None
+    return shown if len(shown) == count else None
+
+
 async def test_a_paid_tool_waits_for_open_holds_of_others(idle: World) -> None:
     await idle.budget("tool:search", limit_nano_usd=PRICE, mode="hard")
     ask = HoldRequest("other", Path.parse(["session:x"]), Amount(0, 1), labels=(Scope.parse("tool:search"),))
@@ -282,6 +341,29 @@ async def test_a_paid_tool_sleeps_out_the_delay_under_its_hold_and_costs_nothing
             "select expires_at - clock_timestamp() > interval '1 hour' as lasts from holds where state = 'held'"
         )
         assert lease["lasts"]
+        await idle.workflow(task_id).cancel()
+        await idle.end(task_id)
+    assert seen == []
+    assert (await idle.policies.budget(TENANT, Scope.parse("tool:search"))).spent == Amount()
+    await idle.audited()
+
+
+async def test_a_paid_tool_that_never_ran_costs_nothing_if_cancelled_while_another_tool_runs(idle: World) -> None:
+    seen: list[Amount] = []
+    started = asyncio.Event()
+
+    @activity.defn(name="slow")
+    async def slow(call: ToolCall) -> ToolResult:
+        started.set()
+        await asyncio.sleep(30)
+        return await Tools(idle.pool).store_result(call, "late")
+
+    await idle.budget("tool:search", limit_nano_usd=2 * PRICE, backpressure=[["0.50", 3_600_000]])
+    agent = idle.agent("a", calls("slow", "search"), "Done.", tools=[*paid("search"), *declared("slow")])
+    async with idle.worker(found_by(idle, "search", seen), slow, grace=timedelta()):
+        task_id = await idle.submit(agent)
+        await started.wait()
+        await eventually(lambda: _sleeps(idle.workflow(task_id, "a")))
         await idle.workflow(task_id).cancel()
         await idle.end(task_id)
     assert seen == []

@@ -3,6 +3,7 @@
 import pytest
 
 from purser.activities.calls.closing import CONCLUDE
+from purser.compose.demo.provider import Fault, FaultKind
 from purser.workflows.contract import Message
 from tests.support.world import World, calls
 from tests.workflows.budgets.test_approvals import asked
@@ -69,6 +70,27 @@ async def test_an_agent_that_a_person_denies_more_answers_from_the_reserve(thrif
         task = await thrifty.end(task_id)
     assert (task["agents"]["a"]["reason"], task["agents"]["a"]["reply"]) == ("budget", "In short.")
     await thrifty.audited()
+
+
+async def test_an_agent_whose_last_call_fails_shows_the_refusal_that_led_to_it(thrifty: World) -> None:
+    thrifty.dependencies = thrifty.with_settings(max_attempts=1)
+    agent = thrifty.agent(
+        "a", calls("unknown", text=PADDING), "So far so good.", max_output_tokens=300,
+        budget={"limit_tokens": 500, "mode": "hard", "last_answer": 0.5},
+    )  # fmt: skip
+    thrifty.provider.control.hold()
+    async with thrifty.worker():
+        task_id = await thrifty.submit(agent)
+        await thrifty.provider.control.wait_held()
+        thrifty.provider.control.add_fault(Fault(kind=FaultKind.SERVER_ERROR))
+        thrifty.provider.control.continue_held()
+        ended = (await thrifty.end(task_id))["agents"]["a"]
+    asks = await thrifty.pool.fetch("select tokens, refusal from calls order by created_at")
+    _, refused, last = asks
+    assert (ended["status"], ended["reason"], ended["scope"]) == ("refused", "limit", f"agent:{task_id}/a")
+    assert (refused["refusal"] is not None, last["refusal"]) == (True, None)
+    assert ended["refusal"]["scope"] == ended["scope"]
+    assert ended["requested"] == refused["tokens"] != last["tokens"]
 
 
 async def test_an_agent_is_refused_where_even_its_last_call_does_not_fit(thrifty: World) -> None:

@@ -1,11 +1,17 @@
-"""What a submission takes from the settings of its session and user: a model for agents that name none."""
+"""What a submission takes from the settings of its session and user: a model for agents that name none.
 
-from collections.abc import Mapping
+Settings change. A file that is submitted again is therefore compared as it was filled in the first time.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
+from purser.activities.errors import InvalidTask, TaskNotFound
+from purser.activities.tasks.file import TaskFile
 from purser.context.conversation.preferences import Personal
 from purser.context.errors import InvalidSettings
 from purser.context.figures import Figures
+from purser.gateway.http.bodies import run_off_loop
 from purser.gateway.services import Services
 from purser.wire.storable import is_storable
 
@@ -38,5 +44,33 @@ def with_models(body: Mapping[str, Any], use: Services, personal: Personal) -> d
     model = personal.resolved(use.context, asked).settings.model
     if model is None:
         return dict(body)
-    filled = [{"model": model} | agent if isinstance(agent, dict) else agent for agent in agents]
-    return {**body, "agents": filled}
+    return _filled(body, [model] * len(agents))
+
+
+async def submitted_before(body: Mapping[str, Any], use: Services, tenant: str, size: int) -> TaskFile | None:
+    """The stored file of a task if the body, of `size` bytes, is the same; it is not checked against the settings."""
+    task_id, agents = body.get("task_id"), body.get("agents")
+    if not _can_be_asked_for(task_id) or not isinstance(agents, list):
+        return None
+    try:
+        stored = await use.tasks.file(tenant, task_id)
+    except TaskNotFound:
+        return None
+    if stored is None or len(agents) != len(stored.agents):
+        return None
+    filled = _filled(body, [agent.model for agent in stored.agents])
+    addresses = [agent.api_base for agent in stored.agents if agent.api_base is not None]
+    try:
+        given = await run_off_loop(size, TaskFile.parse, filled, addresses)
+    except InvalidTask:
+        return None  # the check of a new file reports it
+    return stored if given.digest == stored.digest else None
+
+
+def _filled(body: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any]:
+    """The task file with one of `models` for each agent that names none, in order."""
+    pairs = zip(body["agents"], models, strict=True)
+    return {
+        **body,
+        "agents": [{"model": model} | agent if isinstance(agent, dict) else agent for agent, model in pairs],
+    }

@@ -12,6 +12,9 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
 
+from purser.activities.errors import InvalidTask
+from purser.activities.tasks.allowed_tools import AllowedTools
+from purser.activities.tasks.file import TaskFile
 from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway
 
@@ -129,6 +132,35 @@ async def test_003_20_a_user_sets_the_model_of_agents_that_name_none(
     shown = (await agent.get(f"/v1/tasks/{task_file['task_id']}")).json()["context"]["settings"]
     assert shown["model"] == {"value": "gpt-4o-mini", "source": "user"}
     assert shown["window_tokens"] == {"value": 9_000, "source": "user"}
+
+
+async def test_the_same_file_again_changes_nothing_though_what_is_filled_in_or_allowed_has_changed(
+    gateway: RunningGateway, agent: httpx.AsyncClient, task_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = f"u-{uuid.uuid4().hex[:8]}"
+    reader, writer = task_file["agents"]
+    tool = {"name": "tool_x", "description": "", "parameters": {}}
+    nameless = {name: value for name, value in reader.items() if name != "model"} | {"tools": [tool]}
+    task_file |= {"user_id": user, "session_id": f"s-{user}", "agents": [nameless, writer]}
+    await agent.put(f"/v1/users/{user}/settings", json={"context": {"model": "gpt-4o-mini"}})
+    first = await agent.post("/v1/tasks", json=task_file)
+    assert first.status_code == 202
+    for model in ("gpt-4o", None):
+        await agent.put(f"/v1/users/{user}/settings", json={"context": {"model": model}})
+        monkeypatch.setattr(AllowedTools, "check", refuses)
+        before = await gateway.rows()
+        again = await agent.post("/v1/tasks", json=task_file)
+        assert (again.status_code, again.json()) == (202, first.json())
+        assert await gateway.rows() == before
+    monkeypatch.undo()
+    for agents in ([nameless | {"model": "gpt-4o"}, writer], [nameless | {"max_turns": 3}, writer], [nameless]):
+        await agent.put(f"/v1/users/{user}/settings", json={"context": {"model": "gpt-4o"}})
+        other = await agent.post("/v1/tasks", json=task_file | {"agents": agents})
+        assert (other.status_code, other.json()["type"]) == (409, "urn:purser:task-conflict")
+
+
+def refuses(_: AllowedTools, task: TaskFile) -> None:
+    raise InvalidTask("the operator has changed what tools are allowed")
 
 
 async def test_figures_of_a_user_that_are_out_of_range_are_refused(agent: httpx.AsyncClient) -> None:

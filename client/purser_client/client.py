@@ -15,7 +15,7 @@ from purser_client.calls.async_call import AsyncCall
 from purser_client.calls.call import Call
 from purser_client.calls.course import Terms
 from purser_client.counting import Count, cautious
-from purser_client.errors import Problem, PurserError
+from purser_client.errors import Problem, PurserError, Unanswered
 from purser_client.events import SILENCE_S, Event, Reader
 from purser_client.operations.approvals import Approvals, AsyncApprovals
 from purser_client.operations.budgets import AsyncBudgets, Budgets
@@ -25,7 +25,7 @@ from purser_client.operations.reports import AsyncReports, Reports
 from purser_client.operations.sessions import AsyncSessions, Sessions
 from purser_client.operations.tasks import AsyncTasks, Tasks
 from purser_client.settings import Patience, address_of, headers_of
-from purser_client.transport import answer_of, error_of, request_of, unanswered
+from purser_client.transport import BAD_REQUESTS, answer_of, check_stream, error_of, request_of, unanswered
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -158,9 +158,12 @@ class Purser(_Common):
                     if not response.is_success:
                         response.read()
                         raise error_of(response)
+                    check_stream(response)
                     for line in response.iter_lines():
                         yield from reader.read(line)
-            except httpx.TransportError:
+            except BAD_REQUESTS as error:
+                raise unanswered(error, self.url) from error
+            except (httpx.TransportError, Unanswered):
                 pass
             except Problem as error:
                 if not error.problem.retryable:
@@ -252,10 +255,13 @@ class AsyncPurser(_Common):
                     if not response.is_success:
                         await response.aread()
                         raise error_of(response)
+                    check_stream(response)
                     async for line in response.aiter_lines():
                         for event in reader.read(line):
                             yield event
-            except httpx.TransportError:
+            except BAD_REQUESTS as error:
+                raise unanswered(error, self.url) from error
+            except (httpx.TransportError, Unanswered):
                 pass
             except Problem as error:
                 if not error.problem.retryable:

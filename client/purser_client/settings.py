@@ -2,8 +2,10 @@
 
 import os
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from purser_client.errors import Problem, PurserError, Unanswered
 
@@ -49,6 +51,9 @@ def address_of(url: str | None) -> str:
         raise PurserError(
             "no address: pass url, or set PURSER_URL to that of the gateway, such as http://127.0.0.1:8787"
         )
+    if not _is_address(found):
+        example = "http://127.0.0.1:8787"
+        raise PurserError(f"{found!r} is not an address such as {example}: begin with http:// or https://")
     return found.rstrip("/")
 
 
@@ -57,4 +62,16 @@ def headers_of(api_key: str | None) -> Mapping[str, str]:
     found = api_key or os.environ.get("PURSER_API_KEY")
     if not found:
         raise PurserError("no key: pass api_key, or set PURSER_API_KEY (`purser keys create` makes one)")
+    if not re.fullmatch("[!-~]+", found):
+        # It is a secret, and not repeated.
+        raise PurserError("the key is not valid: use printable ASCII characters only, without spaces and line breaks")
     return {"Authorization": f"Bearer {found}", "User-Agent": "purser-client"}
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # half of an IPv6 address, or a port that is no number
+        return False
+    return bool(valid) and url.isprintable()

@@ -5,12 +5,14 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel
 
-from purser_client.errors import PurserError, TimedOut, Unanswered, problem_of
+from purser_client.errors import PurserError, TimedOut, Unanswered, Unreadable, problem_of
 from purser_client.operations.operation import Operation
 from purser_client.settings import Patience
 
 M = TypeVar("M", bound=BaseModel)
 
+BAD_REQUESTS = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
+"""Errors of requests that no repetition sends."""
 _SLOW = frozenset({"sessions_compress", "policies_replay"})
 
 
@@ -44,6 +46,13 @@ def error_of(response: httpx.Response) -> PurserError:
     except ValueError:
         body = None
     return problem_of(response.status_code, body)
+
+
+def check_stream(response: httpx.Response) -> None:
+    """Raises `Unreadable` if what has been answered is no stream of events."""
+    kind = response.headers.get("content-type", "")
+    if kind.partition(";")[0].strip().lower() != "text/event-stream":
+        raise Unreadable(f"{kind or 'nothing'!r} instead of events: check that the address is that of a Purser gateway")
 
 
 def unanswered(error: httpx.TransportError, url: str) -> Unanswered:

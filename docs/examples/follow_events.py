@@ -36,4 +36,7 @@ while True:
                     fields = {}
     except httpx.TransportError:
         pass  # the gateway restarts, or the network is down
+    except httpx.HTTPStatusError as error:
+        if error.response.status_code < 500 and error.response.status_code != 429:
+            raise  # the key or the request is not valid
     time.sleep(2)

@@ -16,6 +16,7 @@ SECRET = "what nobody repeats"
     ("build", "field"),
     [
         (lambda: holds.ask(["session:s1"], 0), "tokens"),
+        (lambda: holds.ask(["session:s1"], 5, key=""), "key"),
         (lambda: holds.ask([], 5), "path"),
         (lambda: holds.ask(["session:s1"], 5, model=f"{SECRET}\n"), "model"),
         (lambda: holds.ask(["session:s1"], 5, tags={str(n): "x" for n in range(11)}), "tags"),
@@ -24,6 +25,7 @@ SECRET = "what nobody repeats"
         (lambda: holds.settle("h1", {"total": f"{SECRET}\0"}), ""),
         (lambda: holds.extend("h1", lease_ms=0), "lease_ms"),
         (lambda: approvals.decide("a1", "approve", grant_tokens=0), "grant_tokens"),
+        (lambda: approvals.decide("a1", "approve", decision_id=""), "decision_id"),
         (lambda: budgets.apply({f"session:s{n}": None for n in range(10_001)}), "policies"),
         (lambda: budgets.replay({}, datetime.fromisoformat("2026-11-20T18:00:00")), "since"),
     ],

@@ -18,12 +18,18 @@ from purser_client import (
     BudgetBusy,
     BudgetRefused,
     CallEnded,
+    HoldClosed,
     InvalidRequest,
     NotStarted,
     Patience,
     Purser,
+    Unanswered,
     UnknownUsage,
 )
+from purser_client.calls.course import CallCourse, Pause, Terms
+from purser_client.counting import cautious
+from purser_client.operations.operation import Operation
+from purser_client.types import HoldView, Problem
 from tests.client.conftest import MODEL, PATH, World
 from tests.support.world import eventually
 
@@ -469,3 +475,42 @@ def test_terms_that_make_no_sense_are_refused(terms: dict[str, Any]) -> None:
     purser = Purser("http://127.0.0.1:9", "none", patience=Patience(retries=0))
     with purser, pytest.raises(ValueError, match=next(iter(terms))):
         purser.call(PATH, **terms)
+
+
+async def test_a_delay_longer_than_the_lease_is_outlasted_under_the_hold(world: World) -> None:
+    await world.limit(1_000, mode="soft", backpressure=[(0.1, 1_500)])
+    purser, plain = await world.client(), await world.plain()
+    renewed: list[str] = []
+
+    async def note(request: httpx.Request) -> None:
+        renewed.append(request.url.path)
+
+    purser._http.event_hooks["request"].append(note)
+    plain._http.event_hooks["request"].append(lambda request: renewed.append(request.url.path))
+    call = purser.call(PATH, input_tokens=5, max_output_tokens=500, lease_s=1.5)
+    await call.admit()
+    extend = f"/v1/holds/{call.hold.hold_id}/extend"
+    assert renewed == ["/v1/holds", extend, extend]
+    await call.end()
+    renewed.clear()
+    sync = plain.call(PATH, input_tokens=5, max_output_tokens=500, lease_s=1.5)
+    await asyncio.to_thread(sync.__enter__)
+    extend = f"/v1/holds/{sync.hold.hold_id}/extend"
+    assert renewed[:3] == ["/v1/holds", extend, extend]
+    await asyncio.to_thread(sync.__exit__, None, None, None)
+
+
+def test_a_delay_goes_on_if_a_renewal_fails_and_ends_with_the_hold() -> None:
+    course = CallCourse(Terms(path=PATH, lease_s=3), cautious)
+    held: Any = HoldView.model_construct
+    course.held = held(hold_id="h1")
+    waiting = course._outlast(10)
+    assert next(waiting) == Pause(1)
+    extend = waiting.send(None)
+    assert isinstance(extend, Operation)
+    assert extend.path == "/v1/holds/h1/extend"
+    assert waiting.throw(Unanswered("away")) == Pause(1)
+    waiting.send(None)
+    ended = {"type": "urn:purser:hold-closed", "title": "x", "status": 409, "detail": "x"}
+    with pytest.raises(HoldClosed):
+        waiting.throw(HoldClosed(Problem.model_validate(ended)))

@@ -6,10 +6,15 @@ from collections.abc import AsyncIterator
 import pytest
 
 from purser.gateway.access.roles import Role
-from purser_client import BudgetBody, Event, Forbidden
+from purser_client import AsyncPurser, BudgetBody, Event, Forbidden, Purser, Unanswered, Unreadable
 from purser_client.events import Reader
 from tests.client.conftest import World
 from tests.client.relay import relaying
+from tests.support.servers.raw_server import RawServer, raw_server, replies
+
+EVENT = (
+    b'retry: 10\n\nid: 7\nevent: task\ndata: {"at": "2026-11-20T12:00:00+00:00", "scope": "task:t1", "data": {}}\n\n'
+)
 
 
 async def test_a_stream_that_breaks_off_is_resumed_without_a_gap_or_a_repetition(world: World) -> None:
@@ -41,6 +46,42 @@ async def test_what_a_key_may_not_follow_is_raised(world: World) -> None:
     agent = await world.client(Role.AGENT)
     with pytest.raises(Forbidden):
         await _next(agent.events(kinds=["budget"]))
+
+
+@pytest.mark.parametrize("status", ["502 Bad Gateway", "503 Service Unavailable", "504 Gateway Timeout"])
+async def test_what_a_load_balancer_answers_for_the_gateway_does_not_end_a_stream(status: str) -> None:
+    async def away_at_first(server: RawServer, writer: asyncio.StreamWriter) -> None:
+        away = replies(b"<html>", "text/html", status)
+        await (away if len(server.requests) == 1 else replies(EVENT))(server, writer)
+
+    async with raw_server(away_at_first) as between, AsyncPurser(f"http://127.0.0.1:{between.port}", "none") as purser:
+        assert (await _next(purser.events())).id == "7"
+    async with raw_server(away_at_first) as between:
+        with Purser(f"http://127.0.0.1:{between.port}", "none") as plain:
+            assert (await asyncio.to_thread(lambda: next(plain.events()))).id == "7"
+
+
+async def test_a_success_that_is_no_stream_is_named() -> None:
+    async with raw_server(replies(b"<html>", "text/html")) as other:
+        address = f"http://127.0.0.1:{other.port}"
+        async with AsyncPurser(address, "none") as purser:
+            with pytest.raises(Unreadable, match="'text/html' instead of events"):
+                await _next(purser.events())
+        with Purser(address, "none") as plain, pytest.raises(Unreadable, match="'text/html' instead of events"):
+            await asyncio.to_thread(lambda: next(plain.events(), None))
+
+
+@pytest.mark.parametrize(("url", "key"), [("ftp://127.0.0.1:9", "none"), ("http://127.0.0.1:{port}", "a\nb")])
+async def test_a_request_that_can_never_be_sent_is_raised(url: str, key: str) -> None:
+    async with raw_server(replies(EVENT)) as server, AsyncPurser("http://127.0.0.1:9", "none") as purser:
+        with Purser("http://127.0.0.1:9", "none") as plain:
+            for client in (purser, plain):
+                client._http.base_url = url.format(port=server.port)
+                client._http.headers["Authorization"] = key
+            with pytest.raises(Unanswered, match=r"\((LocalProtocolError|UnsupportedProtocol)\)"):
+                await _next(purser.events())
+            with pytest.raises(Unanswered, match=r"\((LocalProtocolError|UnsupportedProtocol)\)"):
+                await asyncio.to_thread(lambda: next(plain.events()))
 
 
 async def _next(events: AsyncIterator[Event]) -> Event:

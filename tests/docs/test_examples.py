@@ -24,6 +24,7 @@ from tests.support.databases import create
 from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.commands import Commands
 from tests.support.servers.forked import Forks
+from tests.support.servers.raw_server import RawServer, raw_server, replies
 
 pytestmark = pytest.mark.stack
 ROOT = Path(__file__).parents[2]
@@ -205,6 +206,29 @@ def test_events_are_followed_from_the_oldest_on(system: System) -> None:
         assert process.stdout is not None
         line = next(line for line in process.stdout if "session:followed" in line)
     assert line.startswith("budget session:followed {")
+
+
+async def test_events_are_followed_while_the_gateway_is_away_and_not_without_a_key() -> None:
+    event = b'id: 7\nevent: task\ndata: {"scope": "task:t1", "data": {}}\n\n'
+    answers = [
+        replies(b"", "text/html", "503 Service Unavailable"),
+        replies(b"", "text/html", "429 Too Many Requests"),
+        replies(event),
+        replies(b"", "text/html", "401 Unauthorized"),
+    ]
+
+    async def in_turn(server: RawServer, writer: asyncio.StreamWriter) -> None:
+        await answers[len(server.requests) - 1](server, writer)
+
+    async with raw_server(in_turn) as server:
+        env = os.environ | {"PURSER_URL": f"http://127.0.0.1:{server.port}", "PURSER_API_KEY": "none"}
+        command = [sys.executable, str(EXAMPLES / "follow_events.py")]
+        done = await asyncio.to_thread(
+            subprocess.run, command, env=env, capture_output=True, text=True, timeout=WITHIN_S, check=False
+        )
+    assert done.stdout == "task task:t1 {}\n"
+    assert "401 Unauthorized" in done.stderr
+    assert len(server.requests) == 4
 
 
 def test_the_receiver_accepts_signed_messages_and_prints_each_once(system: System) -> None:

@@ -102,7 +102,7 @@ class CallCourse:
     _ended: bool = False
 
     def __post_init__(self) -> None:
-        self.key = self.terms.key or new_key()
+        self.key = new_key() if self.terms.key is None else self.terms.key
         self.streamed = Streamed(self.count)
         self.attempt = (self.terms.attempt or 1) - 1
         given = self.terms.input_tokens
@@ -146,8 +146,22 @@ class CallCourse:
         if self.terms.attempt is None and self.terms.key is not None:
             stored: StoredHoldView = yield holds.show(self.hold_id)
             self.attempt = stored.attempts
-        if answer.delay_ms:
-            yield Pause(answer.delay_ms / 1_000)
+        yield from self._outlast(answer.delay_ms / 1_000)
+
+    def _outlast(self, delay_s: float) -> Course[None]:
+        """Waits, and renews the lease meanwhile, which may be shorter than the delay."""
+        while delay_s > 0:
+            pause = min(delay_s, self.terms.lease_s / 3)
+            yield Pause(pause)
+            delay_s -= pause
+            if delay_s <= 0:
+                return
+            try:
+                yield holds.extend(self.hold_id, lease_ms=self.terms.lease_ms)
+            except Conflict:
+                raise
+            except PurserError as error:
+                failed(error)
 
     def _admitted(self) -> Course[HoldView]:
         answer = yield from self._ask()

@@ -11,6 +11,7 @@ from purser_client.client import AsyncPurser
 from purser_client.errors import PurserError
 from purser_client.mcp.views import Approval, Asked, Forecast, Left
 from purser_client.paths import path_or
+from purser_client.types import ForecastBudgetAnswer
 
 _READS = ToolAnnotations(read_only_hint=True)
 _ASKS = ToolAnnotations(destructive_hint=False)
@@ -25,15 +26,23 @@ def budget_server(purser: AsyncPurser, path: Sequence[str]) -> MCPServer:
     """
     scopes = path_or(path)
 
+    async def shown() -> list[ForecastBudgetAnswer]:
+        return [await purser.budgets.show(scope) for scope in scopes]
+
     async def budget_left() -> list[Left]:
-        """What is left to spend, by scope; the smallest counts. Money is in nano-dollars."""
+        """What is left to spend, by scope and period of its limits; the smallest counts. Money is in nano-dollars."""
         with _told():
-            return [Left.of(await purser.budgets.show(scope)) for scope in scopes]
+            return [Left.of(limit) for budget in await shown() for limit in (budget, *budget.further_limits)]
 
     async def budget_forecast() -> list[Forecast]:
-        """How fast the budget is being spent, and when it is used up at that rate."""
+        """How fast the budget is being spent, by scope and period, and when it is used up at that rate."""
         with _told():
-            return [Forecast.of(await purser.budgets.show(scope)) for scope in scopes]
+            # Only the budget that is asked for comes with a forecast.
+            return [
+                Forecast.of(one)
+                for budget in await shown()
+                for one in (budget, *[await purser.budgets.show(limit.scope) for limit in budget.further_limits])
+            ]
 
     async def approval_state(approval_id: str) -> Approval:
         """Whether a request for more has been decided."""

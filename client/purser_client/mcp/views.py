@@ -5,7 +5,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
-from purser_client.types import ForecastBudgetAnswer, HoldView, WholeApprovalView
+from purser_client.types import BudgetAnswer, ForecastBudgetAnswer, HoldView, WholeApprovalView
 
 
 class _View(BaseModel):
@@ -16,6 +16,7 @@ class Left(_View):
     """What is left of the budget of one scope."""
 
     scope: str
+    """With a period, such as `session:s1@day`: a further limit of the scope."""
     tokens: int | None
     """`null`: unlimited."""
     nano_usd: int | None
@@ -29,7 +30,7 @@ class Left(_View):
     """Nothing is admitted at all."""
 
     @classmethod
-    def of(cls, budget: ForecastBudgetAnswer) -> Self:
+    def of(cls, budget: BudgetAnswer) -> Self:
         """The view of a budget."""
         return cls(
             scope=budget.scope,
@@ -46,6 +47,7 @@ class Forecast(_View):
     """How fast one scope spends, and when its budget is used up at that rate. An estimate, not a promise."""
 
     scope: str
+    """With a period: a further limit of the scope."""
     tokens_per_hour: int | None
     """`null`: too short a history."""
     nano_usd_per_hour: int | None

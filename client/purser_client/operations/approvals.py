@@ -36,7 +36,9 @@ def decide(
     more = given(
         grant_tokens=grant_tokens, grant_nano_usd=grant_nano_usd, until=until, note=note, ticket_url=ticket_url
     )
-    body = DecisionBody(decision_id=decision_id or new_key(), decision=Choice(decision), **more)
+    body = DecisionBody(
+        decision_id=new_key() if decision_id is None else decision_id, decision=Choice(decision), **more
+    )
     path = f"/v1/approvals/{part(approval_id)}/decision"
     return Operation("approvals_decide", "POST", path, DecidedView, body)
 

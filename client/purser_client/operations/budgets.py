@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, checked, given, part
+from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, checked, given, scope_parts
 from purser_client.types import (
     AppliedView,
     BudgetBody,
@@ -19,12 +19,12 @@ from purser_client.types import (
 
 def show(scope: str) -> Operation[ForecastBudgetAnswer]:
     """Returns a budget in its current window with a forecast. An unused scope has its default policy and zeros."""
-    return Operation("budgets_show", "GET", f"/v1/budgets/{part(scope)}", ForecastBudgetAnswer)
+    return Operation("budgets_show", "GET", f"/v1/budgets/{scope_parts(scope)}", ForecastBudgetAnswer)
 
 
 def change(scope: str, fields: BudgetBody) -> Operation[ForecastBudgetAnswer]:
     """Stores the fields that are set, and returns the budget. `None` resets a field to its default."""
-    return Operation("budgets_change", "PUT", f"/v1/budgets/{part(scope)}", ForecastBudgetAnswer, fields)
+    return Operation("budgets_change", "PUT", f"/v1/budgets/{scope_parts(scope)}", ForecastBudgetAnswer, fields)
 
 
 def list_all(

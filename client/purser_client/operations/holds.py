@@ -58,7 +58,7 @@ def ask(
     """
     more = given(model=model, nano_usd=nano_usd, min_tokens=min_tokens, lease_ms=lease_ms, start=start)
     more |= given(tags=None if tags is None else dict(tags))
-    body = HoldRequestBody(key=key or new_key(), path=listed(path), tokens=tokens, **more)
+    body = HoldRequestBody(key=new_key() if key is None else key, path=listed(path), tokens=tokens, **more)
     return Operation("holds_ask", "POST", "/v1/holds", HoldView, body)
 
 

@@ -1,7 +1,7 @@
 """One request to the HTTP API, independent of who sends it."""
 
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import update_wrapper, wraps
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
@@ -88,7 +88,7 @@ class Offered(Generic[P, M]):
     @overload
     def __get__(self, group: Group, owner: type) -> Callable[P, M]: ...
     @overload
-    def __get__(self, group: AsyncGroup, owner: type) -> Callable[P, Awaitable[M]]: ...
+    def __get__(self, group: AsyncGroup, owner: type) -> Callable[P, Coroutine[Any, Any, M]]: ...
     def __get__(self, group: Group | AsyncGroup | None, owner: type) -> Any:
         if group is None:
             return self
@@ -119,15 +119,14 @@ def checked(build: Callable[P, Operation[M]]) -> Callable[P, Operation[M]]:
 
 def _invalid(error: ValidationError) -> InvalidRequest:
     found = [(".".join(map(str, one["loc"])), one["msg"]) for one in error.errors(include_input=False)]
+    detail = "; ".join(f"{place or 'body'} is not valid: {text}" for place, text in found)
+    return _refused(detail, "Correct the named fields.", found[0][0])
+
+
+def _refused(detail: str, remedy: str, field: str | None = None) -> InvalidRequest:
+    title = "The request is not valid"
     return InvalidRequest(
-        Problem(
-            type="urn:purser:invalid-request",
-            title="The request is not valid",
-            status=422,
-            detail="; ".join(f"{place or 'body'} is not valid: {text}" for place, text in found),
-            remedy="Correct the named fields.",
-            field=found[0][0],
-        )
+        Problem(type="urn:purser:invalid-request", title=title, status=422, detail=detail, remedy=remedy, field=field)
     )
 
 
@@ -138,7 +137,7 @@ def new_key() -> str:
 
 def once(key: str | None = None) -> dict[str, str]:
     """The header that makes a repeated request one."""
-    return {"Idempotency-Key": key or new_key()}
+    return {"Idempotency-Key": new_key() if key is None else key}
 
 
 def given(**values: Any) -> dict[str, Any]:
@@ -147,5 +146,13 @@ def given(**values: Any) -> dict[str, Any]:
 
 
 def part(text: str) -> str:
-    """A part of a path: a scope or an id."""
-    return quote(text, safe=":/@~")
+    """An id as one part of a path; raises `InvalidRequest` for one that would lead to another path."""
+    # Gateways and proxies decode a quoted slash.
+    if text in ("", ".", "..") or "/" in text:
+        raise _refused(f"{text!r} is not valid as an id in an address", "Use the id that the gateway has returned.")
+    return quote(text, safe=":@~")
+
+
+def scope_parts(scope: str) -> str:
+    """A scope as the end of a path; that of an agent or of a model contains slashes. Raises `InvalidRequest`."""
+    return "/".join(map(part, scope.split("/")))

@@ -54,7 +54,7 @@ def append(
     model: str | None = None,
 ) -> Operation[AppendedView]:
     """Appends messages to a session, all or none; the first append creates the session."""
-    body = {"messages": list(messages), "key": key or new_key()} | given(user_id=user_id)
+    body = {"messages": list(messages), "key": new_key() if key is None else key} | given(user_id=user_id)
     path = f"{_of(session_id)}/messages"
     return Operation("sessions_append", "POST", path, AppendedView, body, given(model=model))
 

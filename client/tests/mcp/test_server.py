@@ -11,6 +11,8 @@ from typing import Any
 from doors import Door, eventually
 from mcp import Client, StdioServerParameters
 
+from purser_client import BudgetBody
+
 
 @asynccontextmanager
 async def served(door: Door) -> AsyncIterator[Client]:
@@ -38,6 +40,17 @@ async def test_a_model_learns_what_is_left_and_how_fast_it_goes(door: Door) -> N
         [forecast] = (await _told(client, "budget_forecast"))["result"]
         assert forecast["scope"] == door.session
         assert forecast["used_up_at"] is None
+
+
+async def test_a_model_learns_of_further_limits_of_its_scope(door: Door) -> None:
+    async with served(door) as client:
+        await door.limit(1_000)
+        rolling = f"{door.session}@5h"
+        await door.purser.budgets.change(rolling, BudgetBody(limit_tokens=50))
+        lefts = (await _told(client, "budget_left"))["result"]
+        assert [(left["scope"], left["tokens"]) for left in lefts] == [(door.session, 1_000), (rolling, 50)]
+        forecasts = (await _told(client, "budget_forecast"))["result"]
+        assert [forecast["scope"] for forecast in forecasts] == [door.session, rolling]
 
 
 async def test_a_model_asks_for_more_and_learns_that_it_was_granted(door: Door) -> None:

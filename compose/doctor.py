@@ -21,6 +21,7 @@ from purser.budget.postgres.audit.results import AuditResults
 from purser.budget.postgres.connections.pools import create_pool
 from purser.budget.postgres.reports.stored_limits import stored_limits
 from purser.budget.scopes import Kind
+from purser.compose.cli.api.client import no_gateway
 from purser.compose.database import connected
 from purser.compose.errors import ComposeError, Unreachable
 from purser.compose.http.connections import OTHER_FILES, connections_of, raise_file_limit
@@ -233,10 +234,17 @@ async def _gateway(url: str) -> str:
             f"no answer at {url!r}: {type(error).__name__}", remedy="Start it, or correct PURSER_URL."
         ) from error
     if answer.is_redirect:
-        raise Unreachable(
-            f"{url!r} redirects to {answer.headers.get('location', '')!r}",
-            remedy="Correct PURSER_URL: it is no gateway.",
-        )
+        raise no_gateway(url, f"it redirects to {answer.headers.get('location', '')!r}")
     if answer.is_error:
         raise Unreachable(f"{url!r} is not ready: {answer.text[:200]}", remedy="Look at the parts above.")
+    if not _says_ready(answer):
+        raise no_gateway(url, f"/readyz answers {answer.text[:40]!r}")
     return f"ready at {url}"
+
+
+def _says_ready(answer: httpx.Response) -> bool:
+    try:
+        body = answer.json()
+    except ValueError:
+        return False
+    return isinstance(body, dict) and body.get("status") == "ready"

@@ -97,13 +97,16 @@ class Gateway:
 
         Raises:
             RequestFailed: the gateway answered with a problem.
-            Unreachable: the gateway did not answer, or broke off.
+            Unreachable: the gateway did not answer, or broke off, or something else answered.
         """
         query = {name: value for name, value in params.items() if value is not None}
         timeout = httpx.Timeout(TIMEOUT_S, read=patience_s)
         try:
             with self._client.stream("GET", path, params=query, timeout=timeout) as response:
                 self._check(response)
+                kind = response.headers.get("content-type", "")
+                if not kind.startswith("text/event-stream"):
+                    raise no_gateway(self.url, f"it answers {kind!r} instead of events")
                 yield response.iter_lines()
         except httpx.ReadTimeout:
             raise
@@ -116,7 +119,7 @@ class Gateway:
         Raises:
             InvalidRequest: it holds what no JSON can, such as NaN, or text that is not UTF-8.
             RequestFailed: the gateway answered with a problem.
-            Unreachable: the gateway did not answer.
+            Unreachable: the gateway did not answer, or something else did.
         """
         try:
             request = self._client.build_request(method, path, **arguments)
@@ -127,15 +130,19 @@ class Gateway:
         except httpx.HTTPError as error:
             raise self._unreachable(error) from error
         self._check(response)
-        return response.json() if response.content else None
+        if response.status_code == httpx.codes.NO_CONTENT:
+            return None
+        try:
+            body = response.json()
+        except ValueError:
+            body = None
+        if not isinstance(body, dict) or not body:  # the answers of a gateway are objects with fields
+            raise no_gateway(self.url, f"it answers {response.text[:40]!r}")
+        return body
 
     def _check(self, response: httpx.Response) -> None:
         if response.is_redirect:
-            address, target = str(self._client.base_url), response.headers.get("location", "")
-            raise Unreachable(
-                f"{address!r} is not the address of a gateway: it redirects to {target!r}",
-                remedy="Correct PURSER_URL: the scheme, host and port of the gateway, without a path.",
-            )
+            raise no_gateway(self.url, f"it redirects to {response.headers.get('location', '')!r}")
         if response.is_error:
             response.read()
             raise RequestFailed(_problem(response))
@@ -145,6 +152,14 @@ class Gateway:
             f"the gateway at {str(self._client.base_url)!r} does not answer: {type(error).__name__}",
             remedy="Start it with `purser up`, or correct PURSER_URL.",
         )
+
+
+def no_gateway(url: str, why: str) -> Unreachable:
+    """The error for an address at which something else answers."""
+    return Unreachable(
+        f"{url!r} is not the address of a gateway: {why}",
+        remedy="Correct PURSER_URL: the scheme, host and port of the gateway, without a path.",
+    )
 
 
 @contextmanager

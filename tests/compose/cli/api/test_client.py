@@ -16,6 +16,8 @@ from purser.compose.errors import RequestFailed
 from purser.compose.processes.gateway import renew_admin_key
 from purser.compose.processes.up_file import Running, forget
 from tests.compose.conftest import System
+from tests.support.servers.commands import Commands
+from tests.support.servers.raw_server import raw_server, replies
 
 pytestmark = pytest.mark.stack
 
@@ -96,3 +98,23 @@ def test_followed_events_go_on_after_a_start(up: LocalUp, api: Gateway, monkeypa
     first = changed(1)
     up.start()
     assert changed(2)["id"] > first["id"]
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [(b"<html>", "text/html"), (b"{}", "application/json"), (b"[]", "application/json"), (b"", "text/plain")],
+)
+async def test_a_success_of_something_else_is_no_answer_of_a_gateway(
+    tmp_path: Path, body: bytes, content_type: str
+) -> None:
+    async with raw_server(replies(body, content_type)) as other:
+        elsewhere = Commands.at(tmp_path, url=f"http://127.0.0.1:{other.port}", api_key="k")
+        for command in (("budget", "show", "session:s1"), ("tasks", "list"), ("events", "--follow")):
+            refused = await asyncio.to_thread(elsewhere.json, *command, code=1)
+            assert "is not the address of a gateway" in refused["detail"]
+            assert "PURSER_URL" in refused["remedy"]
+        findings = (await asyncio.to_thread(elsewhere.json, "doctor", code=1))["findings"]
+    [found] = [one for one in findings if one["name"] == "gateway"]
+    assert found["state"] == "failed"
+    assert "is not the address of a gateway" in found["detail"]
+    assert "PURSER_URL" in found["remedy"]

@@ -58,7 +58,7 @@ class RunningGateway:
     async def with_secret(self, secret: str | None) -> httpx.AsyncClient:
         """A client with this key, or with none."""
         headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
-        return await self.clients.enter_async_context(plain_client(base_url=self.url, headers=headers, timeout=30))
+        return await self.clients.enter_async_context(plain_client(base_url=self.url, headers=headers, timeout=120))
 
     async def rows(self) -> dict[str, int]:
         """Rows of every table that requests write, to show that one wrote nothing."""

@@ -1,7 +1,7 @@
 """A model's reply while it arrives: the basis of a cancelled call's charge and of a completed call's message."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -113,11 +113,10 @@ class PartialReply:
 
     def message(self) -> Message:
         """Returns the reply as a message of a conversation."""
+        ids = CallIds()
         calls = [
-            # Ids tie results to calls. If a provider left one out, used it twice or made one that Postgres cannot
-            # store, one by position takes its place.
-            {"id": call_id, "type": "function", "function": _function(call)}
-            for call_id, call in zip(self._ids(), self._calls.values(), strict=True)
+            {"id": ids.take(place, call.id), "type": "function", "function": _function(call)}
+            for place, call in enumerate(self._calls.values())
         ]
         text = "".join(self._texts)
         return Message("assistant", text or (None if calls else ""), tool_calls=tuple(calls)).storable()
@@ -155,21 +154,24 @@ class PartialReply:
         self._new.append(part)
         self.characters += len(part)
 
-    def _ids(self) -> Iterator[str]:
-        given = {call.id for call in self._calls.values()}
-        seen: set[str] = set()
-        for place, call in enumerate(self._calls.values()):
-            usable = call.id and call.id.isprintable() and call.id not in seen
-            seen.add(call.id)
-            yield call.id if usable else _id_of(place, given)
 
+class CallIds:
+    """Ids of the tool calls of one reply, which tie results to calls.
 
-def _id_of(place: int, given: Collection[str]) -> str:
-    """An id for the call at a position, other than those that the provider has given."""
-    made = f"call_{place}"
-    while made in given:
-        made += "_"
-    return made
+    If a provider left one out, used it twice or made one that Postgres cannot store, one by position takes its place.
+    """
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def take(self, place: int, given: str) -> str:
+        """The id of the next call, from its position and the id that the provider has given, if any."""
+        usable = given and given.isprintable() and given not in self._taken
+        found = given if usable else f"call_{place}"
+        while found in self._taken:
+            found += "_"
+        self._taken.add(found)
+        return found
 
 
 def _function(call: _Call) -> dict[str, str]:

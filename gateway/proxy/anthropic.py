@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from purser.activities.models.anthropic_messages import as_chat
-from purser.activities.models.partial_replies import PartialReply
+from purser.activities.models.partial_replies import CallIds, PartialReply
 from purser.budget.errors import InvalidRequest
 from purser.budget.usage import Usage
 from purser.gateway.proxy.bodies import MAX_MESSAGES, MAX_TOOLS, Cap, Model, Objects, read_body
@@ -116,7 +116,8 @@ class MessagesDialect:
         self._blocks = 0
         self._later: dict[str | int, list[tuple[Mapping[str, Any], str, str, str]]] = {}
         """Parts that came while the block of a call was open: providers may mix the parts of calls."""
-        self._ids: set[str] = set()
+        self._ids = CallIds()
+        self._id_of: dict[int, str] = {}
         self._begun = False
 
     def called(self, model: str) -> None:
@@ -187,15 +188,15 @@ class MessagesDialect:
         return _event("message_start", {"message": self._about | about})
 
     def _call_part(self, call: Mapping[str, Any]) -> bytes:
-        function, number, call_id = call.get("function") or {}, call.get("index") or 0, call.get("id") or ""
+        function, number = call.get("function") or {}, call.get("index") or 0
+        if number not in self._id_of:
+            self._id_of[number] = self._ids.take(number, call.get("id") or "")
         block: dict[str, Any] = {
             "type": "tool_use",
-            # As in a reply as a whole: an id that is missing or was used ties no result to its call.
-            "id": f"call_{number}" if call_id in self._ids | {""} else call_id,
+            "id": self._id_of[number],
             "name": self._named(function.get("name") or ""),
             "input": {},
         }
-        self._ids.add(call_id)
         return self._delta(number, block, "input_json_delta", "partial_json", function.get("arguments") or "")
 
     def _rest(self) -> Iterator[bytes]:

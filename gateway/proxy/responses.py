@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from purser.activities.models.partial_replies import PartialReply
+from purser.activities.models.partial_replies import CallIds, PartialReply
 from purser.budget.usage import Usage
 from purser.gateway.proxy.held_call import Charged
 from purser.gateway.proxy.openai import error_of
@@ -115,7 +115,7 @@ class _Items:
         self.all: list[dict[str, Any]] = []
         self._open: dict[str | int, int] = {}
         """Places of open items: `reasoning`, a kind of `_TEXTS`, or the number of a call."""
-        self._ids: set[str] = set()
+        self._ids = CallIds()
 
     def add(self, delta: Mapping[str, Any]) -> Iterator[Event]:
         """Adds a part; yields its events."""
@@ -160,14 +160,10 @@ class _Items:
         if number not in self._open:
             for kind in ("reasoning", *_TEXTS):
                 yield from self._end(kind)
-            # As in a reply as a whole: an id that is missing or was used ties no result to its call.
-            call_id = call.get("id") or ""
-            call_id = f"call_{number}" if call_id in self._ids | {""} else call_id
-            self._ids.add(call_id)
             item = {
                 "type": "function_call",
                 "id": _id("fc"),
-                "call_id": call_id,
+                "call_id": self._ids.take(number, call.get("id") or ""),
                 "name": function.get("name") or "",
                 "arguments": "",
                 "status": "in_progress",

@@ -43,7 +43,7 @@ def test_an_id_that_takes_the_place_of_a_missing_one_is_that_of_no_other_call() 
     partial = PartialReply()
     given = ["call_1", None, "call_3", "call_3", "call_3_", None]
     partial.add(None, [delta(index, "{}", call_id, "add") for index, call_id in enumerate(given)], "tool_calls")
-    assert partial.message().call_ids == ("call_1", "call_1_", "call_3", "call_3__", "call_3_", "call_5")
+    assert partial.message().call_ids == ("call_1", "call_1_", "call_3", "call_3_", "call_4", "call_5")
 
 
 def test_a_report_in_the_middle_of_a_reply_that_is_cut_is_not_its_usage() -> None:

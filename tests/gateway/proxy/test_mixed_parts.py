@@ -86,8 +86,8 @@ def test_calls_whose_parts_are_mixed_are_whole_blocks_of_a_stream() -> None:
 
 
 def test_an_id_that_is_repeated_is_replaced_in_streams_and_whole_replies_alike() -> None:
-    same = [call(0, "{}", "f", "c1"), call(1, "{}", "g", "c1")]
-    ids = ["c1", "call_1"]
+    same = [call(0, "{}", "f", "call_1"), call(1, "{}", "g", "call_1")]
+    ids = ["call_1", "call_1_"]
     assert [one[0] for one in blocks(streamed(messages(), same))] == ids
     assert [one["id"] for one in whole(messages(), same)["content"]] == ids
     assert [one["call_id"] for one in whole(responses(), same)["output"]] == ids

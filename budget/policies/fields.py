@@ -161,6 +161,12 @@ def read_ratio(value: object, name: str) -> Decimal:
     return ratio
 
 
+def _read_none_or_ratio(value: object, name: str) -> Decimal:
+    """Reads a ratio that may also be 0, which means none."""
+    none = not isinstance(value, bool) and re.fullmatch(r"0(\.0+)?", str(value)) is not None
+    return Decimal(0) if none else read_ratio(value, name)
+
+
 def _list(value: object, name: str, items: str) -> Sequence[Any]:
     if not isinstance(value, list | tuple):
         raise InvalidPolicy(f"{name} {str(value)[:80]} is not valid: give a list of {items}")
@@ -194,7 +200,7 @@ def _read_flag(value: object, name: str) -> bool:
 
 
 def _read_last_answer(value: object) -> Decimal:
-    share = Decimal(0) if value in (0, "0") else read_ratio(value, "last_answer")
+    share = _read_none_or_ratio(value, "last_answer")
     if share > MOST_LAST_ANSWER:
         raise InvalidPolicy(f"last_answer {value!r} is not valid: use a share from 0 to {MOST_LAST_ANSWER}")
     return share
@@ -206,17 +212,16 @@ def _read_window(value: object) -> str:
 
 def read_quantile(value: object) -> Decimal:
     """Returns the quantile of learned holds; raises `InvalidPolicy`."""
-    none = not isinstance(value, bool) and re.fullmatch(r"0(\.0+)?", str(value)) is not None
-    quantile = Decimal(0) if none else read_ratio(value, "learned_holds")
+    quantile = _read_none_or_ratio(value, "learned_holds")
     if quantile >= 1:
         raise InvalidPolicy(f"learned_holds {value!r} is not valid: use a number below 1, or 0 to hold the whole cap")
     return quantile
 
 
 def _read_rollover(value: object) -> Decimal:
-    share = read_ratio(value, "rollover")
+    share = _read_none_or_ratio(value, "rollover")
     if share > 1:
-        raise InvalidPolicy(f"rollover {value!r} is not valid: use a share of the limit, at most 1")
+        raise InvalidPolicy(f"rollover {value!r} is not valid: use a share of the limit from 0 to 1")
     return share
 
 

@@ -52,6 +52,6 @@ def _fields(policy: Policy) -> dict[str, Any]:
         "frozen": policy.frozen,
         "shadow": policy.shadow,
         "last_answer": str(policy.last_answer),
-        "rollover": policy.rollover and str(policy.rollover),
+        "rollover": None if policy.rollover is None else str(policy.rollover),
     }
     return {name: value for name, value in fields.items() if value is not None}

@@ -7,7 +7,7 @@
 
 create type amount as (tokens bigint, nano bigint);
 -- What the gate applies to the calls of all tasks on a scope.
-create type applied_policy as (scope_id bigint, limit_tokens bigint, limit_nano bigint, mode text);
+create type applied_policy as (scope_id bigint, limit_tokens bigint, limit_nano bigint, mode text, win text);
 
 create table scopes (
     tenant   text not null,
@@ -51,7 +51,7 @@ create table policies (
     shadow         boolean,
     learned_holds  numeric check (learned_holds >= 0 and learned_holds < 1),
     last_answer    numeric check (last_answer >= 0 and last_answer < 1),
-    rollover       numeric check (rollover > 0 and rollover <= 1),
+    rollover       numeric check (rollover >= 0 and rollover <= 1),
     ladder         jsonb,
     sources        jsonb not null default '{}',
     updated_by     text not null,

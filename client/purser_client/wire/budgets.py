@@ -39,7 +39,8 @@ class BudgetBody(Body):
     last_answer: float | str | None = None
     """Share of the limit, from 0 to 0.9, that only last calls may use; for tasks and agents."""
     rollover: float | str | None = None
-    """What is left of a calendar window is granted to the next, up to this share of the limit, for example 0.5."""
+    """What is left of a calendar window is granted to the next, up to this share of the limit, for example 0.5; `0`:
+    nothing."""
     ladder: list[Any] | None = None
     """Steps `{"ratio", "model"?, "output"?, "compression"?}` with which calls spend less before they ask, wait or are
     refused: models to choose a cheaper one from, a share of the output cap or output tokens, and a share of the context

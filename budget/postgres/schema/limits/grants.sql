@@ -1,19 +1,20 @@
 -- Grants: extra limit for a scope in one window.
 
--- Ends overdue grants of locked balances.
-create function ledger_end_grants(p_tenant text, p_scopes bigint[], p_windows timestamptz[], p_now timestamptz)
+-- Ends overdue grants of locked balances, or all of them.
+create function ledger_end_grants(p_tenant text, p_scopes bigint[], p_windows timestamptz[], p_now timestamptz,
+                                  p_all boolean default false)
 returns integer language plpgsql as $$
 declare
     g record;
     v_ended integer := 0;
 begin
-    if not exists (select 1 from balances b join unnest(p_scopes, p_windows) x (s, w)
+    if not p_all and not exists (select 1 from balances b join unnest(p_scopes, p_windows) x (s, w)
                    on b.tenant = p_tenant and b.scope_id = x.s and b.window_start = x.w where b.grants_end_at <= p_now) then
         return 0;
     end if;
     for g in update grants t set ended_at = p_now
              from unnest(p_scopes, p_windows) x (s, w)
-             where t.tenant = p_tenant and t.scope_id = x.s and t.window_start = x.w and t.ended_at is null and t.until <= p_now
+             where t.tenant = p_tenant and t.scope_id = x.s and t.window_start = x.w and t.ended_at is null and (p_all or t.until <= p_now)
              returning t.* loop
         perform ledger_post(p_tenant, 'grant_ended', array[g.scope_id], array[g.window_start], p_now, p_ref => g.grant_id::text,
                             p_granted => row(-g.tokens, -g.nano)::amount);

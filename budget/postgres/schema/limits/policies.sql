@@ -81,11 +81,13 @@ return case when p_tokens = 0 and p_nano = 0 then '{}'
 create function ledger_applied_policies(p_tenant text, p_scopes bigint[], p_defaults jsonb) returns applied_policy[] language plpgsql as $$
 begin
     perform 1 from balances b where b.tenant = p_tenant and b.scope_id = any (p_scopes) order by b.scope_id, b.window_start for update;
-    return array(select row(p.scope_id, p.limit_tokens, p.limit_nano, p.mode)::applied_policy
+    return array(select row(p.scope_id, p.limit_tokens, p.limit_nano, p.mode, p.win)::applied_policy
                  from ledger_policies(p_tenant, p_scopes, '', p_defaults) p);
 end $$;
 
--- Posts an entry for each balance in use whose limit or mode differs from `p_before`. A scope that has ended gets none.
+-- Posts an entry for each balance in use whose limit or mode differs from `p_before`. A scope that has ended gets none. A
+-- calendar window of another kind may go on with the balance of one that began at the same instant, as a month with that of
+-- its first day: the grants in it were for that window, so they end.
 create function ledger_post_policies(p_tenant text, p_before applied_policy[], p_by text, p_defaults jsonb, p_now timestamptz)
 returns void language plpgsql as $$
 declare
@@ -93,7 +95,8 @@ declare
     v_change text;
 begin
     for b in select n.scope_id, x.window_start, o.limit_tokens as old_tokens, o.limit_nano as old_nano, o.mode as old_mode,
-                    n.limit_tokens as new_tokens, n.limit_nano as new_nano, n.mode as new_mode
+                    n.limit_tokens as new_tokens, n.limit_nano as new_nano, n.mode as new_mode,
+                    n.win <> o.win and calendar_start(x.window_start) is not null as other_window
              from ledger_policies(p_tenant, array(select u.scope_id from unnest(p_before) u), '', p_defaults) n
              join unnest(p_before) o on o.scope_id = n.scope_id
              join scopes s on s.tenant = p_tenant and s.scope_id = n.scope_id and s.ended_at is null
@@ -107,6 +110,9 @@ begin
         if v_change is not null then
             perform ledger_post(p_tenant, v_change, array[b.scope_id], array[b.window_start], p_now, p_ref => p_by,
                                 p_limits => array[b.new_tokens], p_nanos => array[b.new_nano], p_modes => array[b.new_mode]);
+        end if;
+        if b.other_window then
+            perform ledger_end_grants(p_tenant, array[b.scope_id], array[b.window_start], p_now, p_all => true);
         end if;
     end loop;
 end $$;

@@ -19,7 +19,8 @@ returns table (tokens bigint, nano bigint) language sql stable as $$
         order by b.window_start desc limit 1) b
     cross join lateral (
         select coalesce(sum(g.tokens), 0) as tokens, coalesce(sum(g.nano), 0) as nano from grants g
-        where g.tenant = p_tenant and g.scope_id = p_scope and g.window_start = b.window_start and g.rolled_over) carried
+        where g.tenant = p_tenant and g.scope_id = p_scope and g.ended_at is null
+          and g.window_start = b.window_start and g.rolled_over) carried
     cross join lateral (select case when b.window_start = before.start then 1 else 0 end as used) u
     cross join lateral (
         select exists (select from policies r where r.tenant = p_tenant and r.scope_id = p_scope and r.task <> '')

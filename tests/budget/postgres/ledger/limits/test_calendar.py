@@ -5,7 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from purser.budget.gate import Amount, Verdict
+from purser.budget.policies.sets import read_policies
+from purser.budget.postgres.ledger.policy_sets import PolicySets
 from purser.budget.scopes import Scope
+from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -182,6 +185,36 @@ async def test_a_grant_is_for_the_window_it_was_given_in(books: Books) -> None:
     assert await allowed(books, "2026-11-20 23:01", 50)
     assert not await allowed(books, "2026-11-21 00:00", 101)
     assert await allowed(books, "2026-11-21 00:01", 100)
+
+
+@pytest.mark.parametrize("changed", ["session:s1", "session:*"])
+async def test_a_window_of_another_kind_that_began_at_the_same_instant_counts_on_without_its_grants(
+    books: Books, changed: str
+) -> None:
+    async def limit(tokens: int, window: str) -> None:
+        fields = {"limit_tokens": tokens, "mode": "hard", "window": window}
+        await PolicySets(books.pool, books.policies).apply(TENANT, read_policies({changed: fields}), by=TESTER)
+
+    await limit(100, "day")
+    assert await allowed(books, "2026-11-01 10:00", 90)
+    await books.grant("session:s1", 50)
+    await books.grant("session:s1", 5, until=utc("2026-12-24 00:00"))
+    await limit(101, "day")
+    assert await books.balance() == {"spent": 90, "granted": 55}, "it is still the same day"
+    books.at(utc("2026-11-20 10:00"))
+    await limit(102, "month")
+    assert await books.balance() == {"spent": 90}
+    assert not await allowed(books, "2026-11-20 10:00", 13)
+    assert await allowed(books, "2026-11-20 10:00", 12)
+
+
+async def test_the_grants_of_other_windows_outlast_a_change(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=100, mode="hard")
+    assert await allowed(books, "2026-11-01 10:00", 100)
+    await books.grant("session:s1", 50)
+    for window in ("day", "lifetime"):
+        await books.budget("session:s1", window=window)
+    assert await allowed(books, "2026-11-01 10:01", 50)
 
 
 async def test_room_returns_with_the_next_window_only_to_what_its_limit_and_reserve_admit(books: Books) -> None:

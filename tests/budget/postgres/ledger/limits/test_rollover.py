@@ -6,8 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from purser.budget.gate import Amount, Verdict
+from purser.budget.policies.sets import read_policies
 from purser.budget.postgres.ledger.batches import Ask, hold_together
+from purser.budget.postgres.ledger.policy_sets import PolicySets
 from purser.budget.scopes import Scope
+from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books, meet, request
 
 DAY = datetime(2028, 2, 28, 12, tzinfo=UTC)
@@ -126,6 +129,24 @@ async def test_nothing_rolls_over_from_a_window_without_this_limit_or_of_another
     assert await granted(books, 2) == Amount(100)
     await books.budget("session:s1", window="month")
     assert await granted(books, 3) == Amount()
+
+
+async def test_what_rolled_over_into_a_day_is_not_granted_to_its_month_nor_rolls_on_from_it(daily: Books) -> None:
+    await granted(daily, 0)
+    assert await granted(daily, 2) == Amount(50, 500), "on the first day of March"
+    await daily.budget("session:s1", window="month")
+    assert (await daily.policies.budget(TENANT, SESSION)).granted == Amount()
+    await daily.budget("session:s1", rollover=1)
+    assert await granted(daily, 33) == Amount(99, 999)
+
+
+async def test_a_scope_may_have_none_where_its_template_has(books: Books) -> None:
+    daily = read_policies({"session:*": {"limit_tokens": 100, "mode": "hard", "window": "day", "rollover": 0.5}})
+    await PolicySets(books.pool, books.policies).apply(TENANT, daily, by=TESTER)
+    await granted(books, 0)
+    assert await granted(books, 1) == Amount(50)
+    await books.budget("session:s1", rollover=0)
+    assert await granted(books, 2) == Amount()
 
 
 async def test_the_lower_limit_of_both_windows_counts(daily: Books) -> None:

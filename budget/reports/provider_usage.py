@@ -16,7 +16,11 @@ from purser.budget.errors import BudgetError, InvalidRequest
 from purser.budget.usage import normalize
 
 Row = Mapping[str, Any]
-_SNAPSHOT = re.compile(r"-(\d{4}-\d\d-\d\d|\d{8})$")
+_VENDOR = re.compile(r"^([a-z-]+\.)?anthropic\.")
+"""Before the name of a model of Amazon Bedrock, with the region of its profile."""
+_SNAPSHOT = re.compile(r"([-@](\d{4}-\d\d-\d\d|\d{8})(-v\d+:\d+)?|-latest)$")
+_GPT_SNAPSHOT = re.compile(r"^(gpt-.+)-(0[1-9]|1[0-2])([0-2]\d|3[01])$")
+"""Month and day. Other vendors name models that differ by four digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class ProviderUse:
     day: date | None
     """The day in UTC; always known for a sum."""
     model: str
-    """The model, without provider and date of its snapshot."""
+    """The model, without provider and snapshot."""
     calls: int | None
     """Number of requests; `None`: the file does not say."""
     tokens: int
@@ -64,8 +68,12 @@ def read_usage_file(text: str) -> UsageFile:
 
 
 def plain_model(name: str) -> str:
-    """A model without its provider and the date of its snapshot: `openai/gpt-4o-2024-08-06` is `gpt-4o`."""
-    return _SNAPSHOT.sub("", name.rpartition("/")[2])
+    """A model without its provider and its snapshot: `openai/gpt-4o-2024-08-06` is `gpt-4o`.
+
+    A call names an alias, and the provider's file the snapshot that served it.
+    """
+    model = _VENDOR.sub("", name.rpartition("/")[2])
+    return _GPT_SNAPSHOT.sub(r"\1", _SNAPSHOT.sub("", model))
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,6 +136,18 @@ def test_any_other_file_is_an_error_that_names_line_and_column(text: str, named:
         ("openai/gpt-4o-2024-08-06", "gpt-4o"),
         ("anthropic/claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
         ("gpt-4o-mini", "gpt-4o-mini"),
+        ("gpt-3.5-turbo-0125", "gpt-3.5-turbo"),
+        ("gpt-3.5-turbo-16k-0613", "gpt-3.5-turbo-16k"),
+        ("gpt-4-0613", "gpt-4"),
+        ("gpt-4-1106-preview", "gpt-4-1106-preview"),
+        ("o1-preview-2024-09-12", "o1-preview"),
+        ("claude-3-5-sonnet-latest", "claude-3-5-sonnet"),
+        ("vertex_ai/claude-3-5-sonnet@20240620", "claude-3-5-sonnet"),
+        ("anthropic.claude-3-5-sonnet-20241022-v2:0", "claude-3-5-sonnet"),
+        ("bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
+        ("anthropic.claude-v2:1", "claude-v2:1"),
+        ("mistral-large-2411", "mistral-large-2411"),
+        ("gemini-exp-1206", "gemini-exp-1206"),
     ],
 )
 def test_snapshots_of_a_model_are_one_model(name: str, plain: str) -> None:

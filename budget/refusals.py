@@ -3,15 +3,19 @@
 The API, the CLI, the timeline and the dashboard all show `to_json` of one `Refusal`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
+from math import floor
 from typing import Any, Self
 
-from purser.budget.gate import UNKNOWN_PRICE, Amount, GateAnswer
+from purser.budget.gate import NOTHING, UNKNOWN_PRICE, Amount, GateAnswer, ScopeView
 from purser.budget.money import dollars, typed_dollars
+from purser.budget.policies.fields import MOST_LAST_ANSWER
 from purser.budget.scopes import Kind, Scope
 
+_AMOUNTS = ("granted", "spent", "held", "reserve", "asked")
 _REQUESTED = (Kind.SESSION, Kind.TASK, Kind.AGENT)
 """Kinds of scopes that a task file may limit."""
 
@@ -32,6 +36,8 @@ class Refusal:
     asked: Amount
     period_end: datetime | None
     """When the budget renews by itself, or enough has fallen out of its rolling window; `None`: never."""
+    reserve: Amount = NOTHING
+    """The part of the limit that the ask has to leave to last calls."""
 
     @classmethod
     def of(cls, answer: GateAnswer, asked: Amount, period_end: datetime | None) -> Self:
@@ -48,13 +54,15 @@ class Refusal:
             held=view.held,
             asked=asked,
             period_end=None if decisive.reason == "frozen" else period_end,
+            reserve=_left_alone(view, asked),
         )
 
     @classmethod
     def parse(cls, shown: Mapping[str, Any], reason: str) -> Self:
         """Reads what `to_json` wrote, with the reason that was final: an approver may have denied the call."""
         end = shown["period_end"]
-        amounts = {name: Amount(**shown[name]) for name in ("granted", "spent", "held", "asked")}
+        # Refusals that an older release stored have no reserve.
+        amounts = {name: Amount(**shown.get(name, {})) for name in _AMOUNTS}
         return cls(
             scope=Scope.stored(shown["scope"]),
             reason=reason,
@@ -70,7 +78,7 @@ class Refusal:
             "scope": str(self.scope),
             "reason": self.reason,
             "limit": {"tokens": self.limit_tokens, "nano_usd": self.limit_nano_usd},
-            **{name: getattr(self, name).to_json() for name in ("granted", "spent", "held", "asked")},
+            **{name: getattr(self, name).to_json() for name in _AMOUNTS},
             "period_end": self.period_end and self.period_end.isoformat(),
             "text": self.text,
             "remedy": self.remedy,
@@ -81,9 +89,9 @@ class Refusal:
         """The figures in one sentence."""
         parts = []
         if self.limit_tokens is not None:
-            parts.append(_figures(self.limit_tokens, *self._taken("tokens"), _tokens))
+            parts.append(_figures(self.limit_tokens, self._taken("tokens"), _tokens))
         if self.limit_nano_usd is not None:
-            parts.append(_figures(self.limit_nano_usd, *self._taken("nano_usd"), dollars))
+            parts.append(_figures(self.limit_nano_usd, self._taken("nano_usd"), dollars))
         if not parts:
             return f"{self.scope} has no limit: {_tokens(self.asked.tokens)} asked."
         until = f", until {_at(self.period_end)}" if self.period_end else ""
@@ -111,24 +119,47 @@ class Refusal:
             ways.append(f"wait until {_at(self.period_end)}")
         return f"{', '.join(ways[:-1])}, or {ways[-1]}."
 
-    def _taken(self, unit: str) -> tuple[int, int, int, int]:
-        granted, spent, held, asked = (getattr(one, unit) for one in (self.granted, self.spent, self.held, self.asked))
-        return granted, spent, held, asked
+    def _taken(self, unit: str) -> Sequence[int]:
+        return [getattr(getattr(self, name), unit) for name in _AMOUNTS]
 
     def _raised(self) -> str:
         """The options of the command with which the ask would fit."""
         needed = self.spent + self.held + self.asked - self.granted
+        taken = needed + self.reserve
         options = []
-        if self.limit_tokens is not None and needed.tokens > self.limit_tokens:
-            options.append(f"--limit-tokens {needed.tokens}")
-        if self.limit_nano_usd is not None and self.asked.nano_usd and needed.nano_usd > self.limit_nano_usd:
-            options.append(f"--limit-usd {typed_dollars(needed.nano_usd)}")
+        if (limit := self.limit_tokens) is not None and taken.tokens > limit:
+            options.append(f"--limit-tokens {_least_limit(limit, self.reserve.tokens, needed.tokens)}")
+        if (limit := self.limit_nano_usd) is not None and self.asked.nano_usd and taken.nano_usd > limit:
+            nano = _least_limit(limit, self.reserve.nano_usd, needed.nano_usd)
+            options.append(f"--limit-usd {typed_dollars(nano)}")
         return " ".join(options) or "--limit-tokens N"
 
 
-def _figures(limit: int, granted: int, spent: int, held: int, asked: int, shown: Callable[[int], str]) -> str:
+def _left_alone(view: ScopeView, asked: Amount) -> Amount:
+    """The reserve of a scope; nothing of it where a last call gets all that it asks for from its part."""
+
+    def reserved(reserve: int, asked: int) -> int:
+        return 0 if view.last_of and reserve // view.last_of >= asked else reserve
+
+    return Amount(reserved(view.reserve.tokens, asked.tokens), reserved(view.reserve.nano_usd, asked.nano_usd))
+
+
+def _least_limit(limit: int, reserve: int, needed: int) -> int:
+    """The smallest limit that surely leaves `needed` beside the reserve, which grows with it.
+
+    The reserve is a share of the limit, rounded down: the share itself is only known to be less than that of one more.
+    """
+    if not reserve:
+        return needed
+    share = min(Fraction(reserve + 1, limit), Fraction(MOST_LAST_ANSWER))
+    return floor((needed - 1) / (1 - share)) + 1
+
+
+def _figures(limit: int, taken: Sequence[int], shown: Callable[[int], str]) -> str:
+    granted, spent, held, reserved, asked = taken
     extra = f" and {shown(granted)} granted" if granted else ""
-    return f"{shown(limit)}{extra} ({shown(spent)} spent, {shown(held)} held, {shown(asked)} asked)"
+    reserve = f"{shown(reserved)} reserved for last calls, " if reserved else ""
+    return f"{shown(limit)}{extra} ({shown(spent)} spent, {shown(held)} held, {reserve}{shown(asked)} asked)"
 
 
 def _tokens(count: int) -> str:

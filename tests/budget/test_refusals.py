@@ -3,11 +3,15 @@
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 
 from purser.budget.gate import Amount, ScopeView, gate_answer
+from purser.budget.money import typed_dollars
 from purser.budget.policies.fields import Mode
+from purser.budget.policies.policy import Policy
+from purser.budget.previews import reserve_of
 from purser.budget.refusals import Refusal
 from purser.budget.scopes import Scope
 
@@ -56,6 +60,43 @@ def test_the_limit_that_the_remedy_names_lets_the_same_ask_pass() -> None:
     assert "wait" not in refusal(end=None).remedy
 
 
+@pytest.mark.parametrize(
+    ("limit", "spent", "share", "last_of", "asked", "most"),
+    [
+        (1_000, 700, "0.25", 0, 100, 1_069),
+        (200_000, 190_000, "0.1", 0, 5_000, 216_670),
+        (1_000, 890, "0.333333", 0, 1, 1_339),
+        (10, 9, "0.9", 0, 5, 131),
+        (1_000, 900, "0.2", 1, 150, 1_050),
+        (1_000, 900, "0.2", 4, 150, 1_316),
+    ],
+)
+def test_the_limit_that_the_remedy_names_leaves_the_reserve_of_last_calls(
+    limit: int, spent: int, share: str, last_of: int, asked: int, most: int
+) -> None:
+    def under(limit: int) -> ScopeView:
+        reserve = reserve_of(
+            Policy(limit_tokens=limit, limit_nano_usd=limit, mode=Mode.HARD, last_answer=Decimal(share))
+        )
+        used = Amount(spent, spent)
+        return ScopeView(
+            Scope.parse("task:t1"), Mode.HARD, limit, limit, used, Amount(), Amount(), reserve=reserve, last_of=last_of
+        )
+
+    ask = Amount(asked, asked)
+    remedy = refusal(under(limit), ask).remedy
+    [raised] = re.findall(r"--limit-tokens (\d+)", remedy)
+    assert f"--limit-usd {typed_dollars(int(raised))}`" in remedy
+    assert gate_answer([under(int(raised))], ask, patient=False).verdict.admits
+    assert int(raised) <= most
+
+
+def test_the_text_names_what_is_reserved_for_last_calls() -> None:
+    short = refusal(replace(SPENT, reserve=Amount(100)), Amount(10), end=None)
+    assert "(900 tokens spent, 50 tokens held, 100 tokens reserved for last calls, 10 tokens asked)" in short.text
+    assert "reserved" not in refusal(replace(SPENT, reserve=Amount(100), last_of=2), Amount(50)).text
+
+
 def test_a_frozen_scope_does_not_thaw_at_the_end_of_its_period() -> None:
     assert refusal(replace(SPENT, frozen=True)).period_end is None
 
@@ -96,4 +137,11 @@ def test_each_reason_has_one_sentence_of_remedy(reason: str, said: str) -> None:
 
 
 def test_what_is_stored_is_read_again_unchanged() -> None:
-    assert Refusal.parse(refusal().to_json(), "limit") == refusal()
+    short = refusal(replace(SPENT, reserve=Amount(100, 7)))
+    assert Refusal.parse(short.to_json(), "limit") == short
+
+
+def test_a_refusal_that_was_stored_before_reserves_were_is_read_without_one() -> None:
+    stored = refusal().to_json()
+    del stored["reserve"]
+    assert Refusal.parse(stored, "limit") == refusal()

@@ -53,6 +53,8 @@ class RefusalView(View):
     granted: AmountView
     spent: AmountView
     held: AmountView
+    reserve: AmountView = AmountView(tokens=0, nano_usd=0)
+    """The part of the limit that the ask has to leave to last calls."""
     asked: AmountView
     period_end: datetime | None
     """When the budget renews by itself; `null`: never."""

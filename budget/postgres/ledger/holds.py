@@ -66,7 +66,7 @@ class Holds:
         )
 
     async def asking_for(self, tenant: str, key: str) -> timedelta:
-        """Time since the key was first used."""
+        """Time since the key was first used, or since it last stopped waiting for an approval."""
         with reaching_ledger():
             age: timedelta | None = await self._pool.fetchval(_SQL["asking_for"], tenant, key)
         return age or timedelta()

@@ -3,7 +3,9 @@ select hold_id::text, key, path, labels, task, model, state, asked_nano, tokens,
        expires_at, created_at, ended_at
 from holds where tenant = $1 and hold_id = $2 and views is not null;
 -- name: asking_for
-select clock_timestamp() - created_at from holds where tenant = $1 and key = $2;
+-- The time in which a person decided is not counted.
+select clock_timestamp() - greatest(h.created_at, (select max(w.left_at) from approval_waiters w where w.tenant = $1 and w.key = $2))
+from holds h where h.tenant = $1 and h.key = $2;
 -- name: open_of_task
 select hold_id::text from holds
 where tenant = $1 and task = $2 and state = 'held' and ($3::text is null or path[cardinality(path)] = $3) order by hold_id;

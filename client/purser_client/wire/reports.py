@@ -98,7 +98,7 @@ class UsageLineView(View):
     attempts: int
     """Number of attempts that were charged, even if the charge is 0."""
     unpriced_attempts: int
-    """Of these, the number whose model has no price: `nano_usd` does not include their cost."""
+    """Those of them whose model has no price or is not named: `nano_usd` has what their hold requested instead."""
     presumed: PresumedView
     overrun: OverrunView
 

@@ -182,6 +182,23 @@ async def test_the_mode_decides_once_a_caller_has_waited_long_enough(
     assert (answer["verdict"], answer["scopes"][1]["reason"]) == ("refuse", "limit")
 
 
+async def test_the_time_that_a_person_took_is_no_wait_for_open_holds(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    await limit(admin, "session:s1", limit_tokens=1_000, mode="approval")
+    await ask(admin, "first", tokens=800)
+    answer = await ask(admin, "second", tokens=1_100)
+    assert answer["verdict"] == "ask"
+    await gateway.pool.execute(LONGER_AGO, Settings().max_wait_s)
+    granted = {"decision_id": "d1", "decision": "approve", "grant_tokens": 100}
+    assert (await admin.post(f"/v1/approvals/{answer['approval_id']}/decision", json=granted)).is_success
+    assert (await ask(admin, "second", tokens=1_100))["verdict"] == "wait"
+    await gateway.pool.execute(
+        "update approval_waiters set left_at = left_at - $1 * interval '1 second'", Settings().max_wait_s
+    )
+    assert (await ask(admin, "second", tokens=1_100))["verdict"] == "ask"
+
+
 async def test_an_attempt_starts_and_settles_at_what_was_used(admin: httpx.AsyncClient) -> None:
     hold = await ask(admin)
     started = await admin.post(f"/v1/holds/{hold['hold_id']}/attempts", json={"attempt": 1})

@@ -7,9 +7,12 @@ from temporalio import activity
 
 from purser.activities.postgres.agents import Agents
 from purser.activities.tasks import leftovers
+from purser.budget.gate import Amount
+from purser.budget.holds import Report
 from purser.budget.postgres.approvals.approvals import Approvals
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.scopes import agent_scope
+from purser.budget.usage import Usage
 from purser.workflows.contract import WORKFLOW_ENDED, ActivityName, AgentClosing
 
 
@@ -32,7 +35,10 @@ class CloseAgent:
             # Only the workflow that is gone knew its keys.
             await leftovers.clear(self.ledger, self.approvals, tenant, closing.agent.task_id, closing.agent.agent_id)
         for key in filter(None, (closing.key, closing.compression_key, closing.last_key, *closing.tool_keys)):
-            await self.ledger.release(tenant, key=key)
+            released = await self.ledger.release(tenant, key=key)
+            if key in closing.unused_tool_keys and released.charged != Amount():
+                # The hold of a tool starts its attempt, which is presumed to have cost something.
+                await self.ledger.settle(tenant, released.hold_id, 1, Report(Usage(), 0))
         await asyncio.gather(
             *(self.approvals.withdraw(tenant, key) for key in filter(None, (closing.key, *closing.tool_keys))),
             self.agents.close(closing.agent, closing.outcome),

@@ -26,6 +26,8 @@ NO_RESULT = (
     "PUT /v1/sessions/{session_id}/messages/{seq}/calls/{index}/result"
 )
 """The result of a call whose tool returned and stored none."""
+MAX_RESULT = 4 * 2**20
+"""Most characters of a result: few windows show as many, and an admission has no time to plan with far longer texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,12 @@ class Tools:
         return called.name, called.arguments
 
     async def store_result(self, call: ToolCall, text: str) -> ToolResult:
-        """Stores the result of a tool call; if a call has several results, the first remains."""
+        """Stores the result of a tool call; if a call has several results, the first remains.
+
+        One above `MAX_RESULT` is replaced by a message that says so: an error would run the tool again.
+        """
+        if len(text) > MAX_RESULT:
+            text = f"error: the result has {len(text):,} characters, and at most {MAX_RESULT:,} are kept; ask for less"
         called = await self.called(call)
         message, thread = Message("tool", text, tool_call_id=called.call_id), called.thread
         origin = f"tool:{thread}:{call.seq}:{call.index}"

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from purser.activities.calls.settlements import MAX_TOOL_CALLS
 from purser.activities.tasks.file import MAX_AGENTS, MAX_DEPENDENCIES, MAX_TOOLS
+from purser.activities.tools import MAX_RESULT
 from purser.budget.postgres.connections.pools import ACQUIRE_S, IDLE_S
 from purser.compose.http.connections import (
     LINGER_S,
@@ -83,6 +84,7 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
             ("Tools of an agent", MAX_TOOLS),
             ("Characters of all ids in the `depends_on` of a task", MAX_DEPENDENCIES),
             ("Tool calls of a model's reply; further ones are neither stored nor run", MAX_TOOL_CALLS),
+            ("Characters of a tool's result; a message that says so replaces a longer one", MAX_RESULT),
             ("Characters of a memory query", MAX_QUESTION),
             ("Fields of personal settings", MOST_FIELDS),
             ("Characters of the name of such a field", MOST_NAME),

@@ -34,7 +34,8 @@ class AgentRun:
         self._inbox = AgentInbox(start.agent, paused=start.paused)
         self._gate = Gate(start, self._inbox)
         self._turn = Turn(start, start.turn, self._inbox, self._gate)
-        self._paid: tuple[str, ...] = ()
+        self._called: dict[str, bool] = {}
+        """Keys of holds of this turn's paid tools, each with whether the tool was called."""
         self._replies = start.turn - 1
 
     @workflow.run
@@ -79,9 +80,8 @@ class AgentRun:
                 return self._outcome(AgentStatus.COMPLETED, "answered")
             if self._turn.number >= self._start.max_turns:
                 return self._outcome(AgentStatus.COMPLETED, "max_turns")
-            self._paid = tuple(call.key for call in reply.tools if call.nano_usd)
-            await run_tools(reply.tools, self._gate)
-            self._paid = ()
+            await run_tools(reply.tools, self._gate, self._called)
+            self._called.clear()
             self._next_turn()
 
     async def _conclude(self, ended: AgentEnded) -> AgentOutcome:
@@ -105,7 +105,8 @@ class AgentRun:
             self._turn.key,
             self._turn.compression_key,
             self._turn.last_key,
-            self._paid,
+            tuple(self._called),
+            tuple(key for key, called in self._called.items() if not called),
         )
         await record(ActivityName.CLOSE_AGENT, closing, type(None))
 

@@ -20,7 +20,7 @@ WORKFLOW_ENDED = "workflow_ended"
 """The reason of an agent whose workflow ended without closing it, for example because it was terminated."""
 MAX_JITTER = 0.2
 """Largest share that a workflow adds to a delay at random, so that agents delayed together do not return together."""
-_TOOL_KEY = re.compile(r"tool/[^/]+/([0-9]+)/([0-9]+)")
+_TOOL_KEY = re.compile(r"tool/[^/]+/([0-9]+)/([0-9]+)(?:/[0-9]+)?")
 
 
 class WorkflowName(StrEnum):
@@ -258,11 +258,14 @@ class ToolCall:
     """Name by which the model called the tool."""
     nano_usd: int = 0
     """Declared price in nano-dollars, held before the tool runs; 0: the tool is free."""
+    ask: int = 1
+    """Number of its hold, from 1: a pause ends a hold, and the call asks for another one."""
 
     @property
     def key(self) -> str:
         """The key of the hold of a paid call."""
-        return f"tool/{self.session_id}/{self.seq}/{self.index}"
+        first = f"tool/{self.session_id}/{self.seq}/{self.index}"
+        return first if self.ask == 1 else f"{first}/{self.ask}"
 
     @staticmethod
     def place(key: str) -> tuple[int, int] | None:
@@ -422,6 +425,8 @@ class AgentClosing:
     """The key of the agent's last call; empty: it made none."""
     tool_keys: tuple[str, ...] = ()
     """The keys of paid tool calls that may still be open or wait for an approval."""
+    unused_tool_keys: tuple[str, ...] = ()
+    """Those of `tool_keys` whose tools were never called, so that they cost nothing."""
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,16 @@ class Gate:
             factor = 1 + MAX_JITTER * workflow.random().random()
             await cancellable(workflow.sleep(timedelta(milliseconds=delay_ms * factor), summary="backpressure"))
 
+    def paused_since(self, patch: str) -> bool:
+        """Whether the task has been paused since an ask, so that its hold is given back and the gate asked again.
+
+        No one knows how long the pause lasts.
+
+        Args:
+            patch: name of the change since which the caller checks; histories from before it replay as if not paused.
+        """
+        return self._inbox.paused and workflow.patched(patch)
+
     async def _approved(self, ask: Callable[[], Awaitable[A]], key: str, tool: ToolCall | None = None) -> A:
         """Asks, again after each approval. If it was denied or expired, the shortage of the answer says so."""
         while True:

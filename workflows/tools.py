@@ -1,11 +1,13 @@
 """Runs the tool calls of a reply in parallel. Arguments and results are references; a failure becomes a result too.
 
 The price of a paid tool is held before it runs and settled after it, once, however often the tool is retried. Its hold
-waits, asks and is delayed like that of a model call. Without a hold the tool does not run, and the model goes on.
+waits, asks and is delayed like that of a model call, and a pause ends it. Without a hold the tool does not run, and the
+model goes on.
 """
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
@@ -25,16 +27,21 @@ from purser.workflows.gate import Gate
 from purser.workflows.steps import cancellable, failure_type, release, run_activity, shielded, step
 
 _EACH_ENDS = "each-tool-ends"
+_PAUSE_BEFORE_TOOL = "pause-before-tool"
 MAX_TOOL_NANO_USD = 10**15
 """A higher cost is not believed: the call is charged its declared price."""
 
 
-async def run_tools(calls: Sequence[ToolCall], gate: Gate) -> None:
+async def run_tools(calls: Sequence[ToolCall], gate: Gate, called: dict[str, bool]) -> None:
     """Runs the tool calls of one reply and waits for all of them.
 
-    If it is cancelled, holds of paid calls that ran may still be open, and the agent closes their keys.
+    Args:
+        calls: the calls.
+        gate: holds the prices of paid ones.
+        called: receives the keys for which it asks, each with whether the tool was called then. If `run_tools` is
+            cancelled, they may still be open, and the agent closes them.
     """
-    running = [asyncio.create_task(_run_tool(call, gate)) for call in calls]
+    running = [asyncio.create_task(_run_tool(call, gate, called)) for call in calls]
     try:
         await cancellable(asyncio.gather(*running))
     except (Exception, asyncio.CancelledError):
@@ -44,25 +51,32 @@ async def run_tools(calls: Sequence[ToolCall], gate: Gate) -> None:
         raise
 
 
-async def _run_tool(call: ToolCall, gate: Gate) -> None:
+async def _run_tool(call: ToolCall, gate: Gate, called: dict[str, bool]) -> None:
     if not call.activity:
         await _failed(call, "unknown_tool")
     elif call.nano_usd:
-        await _run_paid(call, gate)
+        await _run_paid(call, gate, called)
     else:
         await _call(call)
 
 
-async def _run_paid(call: ToolCall, gate: Gate) -> None:
-    held = await gate.hold_tool(call)
-    if not held.hold_id:
-        await _failed(call, "budget")
-        return
-    try:
-        await gate.sleep_out(held.delay_ms)
-    except asyncio.CancelledError:
-        await shielded(_settle(call, held, 0))
-        raise
+async def _run_paid(call: ToolCall, gate: Gate, called: dict[str, bool]) -> None:
+    while True:
+        called[call.key] = False
+        held = await gate.hold_tool(call)
+        if not held.hold_id:
+            await _failed(call, "budget")
+            return
+        try:
+            await gate.sleep_out(held.delay_ms)
+        except asyncio.CancelledError:
+            await shielded(_settle(call, held, 0))
+            raise
+        if not gate.paused_since(_PAUSE_BEFORE_TOOL):
+            break
+        await cancellable(_settle(call, held, 0))
+        call = replace(call, ask=call.ask + 1)
+    called[call.key] = True
     nano_usd = await _call(call)
     if nano_usd is None:
         # A call that failed may have cost something: it is charged its declared price.

@@ -36,6 +36,7 @@ from purser.workflows.steps import cancellable, release, step
 
 _KEYS = uuid.UUID("6d0c2b5e-0f3b-5d52-9b1e-7f0a4be1c9a4")
 _PAUSE_BEFORE_CALL = "pause-before-call"
+_PAUSE_BEFORE_LAST_CALL = "pause-before-last-call"
 
 
 class AgentEnded(Exception):
@@ -61,7 +62,7 @@ class Turn:
         self._gate = gate
         self._admission = 1
         self._compressed = False
-        self._concludes = False
+        self._last_admission = 0
 
     @property
     def key(self) -> str:
@@ -80,7 +81,9 @@ class Turn:
     @property
     def last_key(self) -> str:
         """The key of the hold of the agent's last call; empty until it is asked for."""
-        return self._key_for("last") if self._concludes else ""
+        if not self._last_admission:
+            return ""
+        return self._key_for("last" if self._last_admission == 1 else f"last/{self._last_admission}")
 
     async def take(self) -> CallResult:
         """Takes the turn and returns the model's stored reply.
@@ -91,8 +94,7 @@ class Turn:
         while True:
             admitted = await self._admit()
             await self._gate.sleep_out(admitted.delay_ms)
-            if self._inbox.paused and workflow.patched(_PAUSE_BEFORE_CALL):
-                # No one knows how long the pause lasts, so the gate is asked again after it.
+            if self._gate.paused_since(_PAUSE_BEFORE_CALL):
                 await cancellable(release(self._agent.tenant, self.key))
                 self._admission += 1
                 continue
@@ -111,13 +113,17 @@ class Turn:
 
         There is no sleep before it: no further call of this agent could be slowed down.
         """
-        await self._inbox.wait_while_paused()
-        self._concludes = True
-        last = AdmitInput(self._agent, self.last_key, self.number, may_compress=False, last=True)
         try:
-            admitted = await self._gate.admit_unapproved(last)
-            if not Verdict(admitted.verdict).admits:
-                return False
+            while True:
+                await self._inbox.wait_while_paused()
+                self._last_admission += 1
+                last = AdmitInput(self._agent, self.last_key, self.number, may_compress=False, last=True)
+                admitted = await self._gate.admit_unapproved(last)
+                if not Verdict(admitted.verdict).admits:
+                    return False
+                if not self._gate.paused_since(_PAUSE_BEFORE_LAST_CALL):
+                    break
+                await cancellable(release(self._agent.tenant, self.last_key))
             call = CallInput(self._agent, self.last_key, admitted.hold_id, self.number)
             reply = await step(ActivityName.CALL_MODEL, call, CallResult, options.CALL_MODEL)
         except ActivityError:

@@ -10,11 +10,15 @@ update agents set status = $4 where tenant = $1 and task_id = $2 and agent_id = 
 -- name: record_task
 update tasks set status = $3 where tenant = $1 and task_id = $2 and ended_at is null;
 -- name: close_agent
--- The reply of a completed agent is that of its last turn.
+-- The reply of a completed agent is that of its last turn, if it has a text; at its last turn a model may only call tools.
 update agents a set status = $4, reason = $5, scope = $6, ended_at = clock_timestamp(),
     reply_seq = case when $4 = 'completed' then (
-        select c.reply_seq from calls c where c.tenant = $1 and c.task_id = $2 and c.agent_id = $3 and c.reply_seq is not null
-        order by c.turn desc limit 1) end
+        select m.seq from (
+            select t.session_id, c.reply_seq from calls c join tasks t using (tenant, task_id)
+            where c.tenant = $1 and c.task_id = $2 and c.agent_id = $3 and c.reply_seq is not null
+            order by c.turn desc limit 1
+        ) last cross join lateral session_message($1, last.session_id, last.reply_seq) as m
+        where m.body ->> 'content' ~ '\S') end
 where tenant = $1 and task_id = $2 and agent_id = $3 and ended_at is null;
 -- name: close_task
 -- Agents that have not ended end with their task. No row: it had ended already.

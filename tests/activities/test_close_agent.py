@@ -17,13 +17,16 @@ AGENTS = {"a": ["agent:t1/a"], "sub": ["agent:t1/a", "agent:t1/sub"], "b": ["age
 KEYS = pytest.mark.parametrize("key", ["call", "compression", "last"])
 
 
-async def end(books: Books, *tool_keys: str) -> None:
-    """Ends an agent whose last turn may have held under each of its keys, and for its tools."""
+async def end(books: Books, *tool_keys: str, unused: tuple[str, ...] = ()) -> None:
+    """Ends an agent whose last turn may have held under each of its keys, and for its tools; some were never called."""
     agent, outcome = AgentRef(TENANT, "t1", "a"), AgentOutcome("a", AgentStatus.CANCELLED)
     activity = CloseAgent(Agents(books.pool), books.ledger, Approvals(books.pool, books.settings))
     await activity.close_agent(
-        AgentClosing(agent, outcome, key="call", compression_key="compression", last_key="last", tool_keys=tool_keys)
-    )
+        AgentClosing(
+            agent, outcome, key="call", compression_key="compression", last_key="last", tool_keys=tool_keys,
+            unused_tool_keys=unused,
+        )
+    )  # fmt: skip
 
 
 @KEYS
@@ -77,3 +80,14 @@ async def test_an_agent_that_ends_leaves_neither_a_hold_nor_a_request_of_its_pai
     await end(books, "tool/ran", "tool/asks")
     assert await books.money() == {}
     assert (await approvals.get(TENANT, ticket.approval_id)).state is ApprovalState.WITHDRAWN
+
+
+async def test_of_paid_tools_that_may_have_run_an_agent_is_charged_the_price_and_nothing_of_others(pool: Pool) -> None:
+    books = Books.on(pool)
+    keys = ("tool/called", "tool/unused", "tool/without a hold")
+    for key in keys[:2]:
+        await books.hold(key, 0, 9, start=True)
+    for _ in range(2):
+        await end(books, *keys, unused=keys[1:])
+        assert await books.money() == {"spent": 9}
+    await books.check()

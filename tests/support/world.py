@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -114,11 +115,15 @@ class World:
         self.provider.control.hold()
         task_id = await self.submit(*agents)
         await self.provider.control.wait_held()
-        await self.workflow(task_id).signal(Message.PAUSE)
-        await self.until(task_id, lambda task: task["status"] == "paused")
+        await self.pause(task_id)
         self.provider.control.continue_held()
         await self.until(task_id, lambda task: task["agents"]["a"]["status"] == "paused")
         return task_id
+
+    async def pause(self, task_id: str) -> None:
+        """Pauses a task, and waits until its agents know."""
+        await self.workflow(task_id).signal(Message.PAUSE)
+        await self.until(task_id, lambda task: task["status"] == "paused")
 
     async def compress(self, start: CompressSessionInput) -> CompressResult:
         """Compresses a session by its workflow."""
@@ -221,9 +226,11 @@ async def world(dsn: str, client: Client, task_queue: str, *, background: bool =
 async def eventually(look: Callable[[], Awaitable[T | None]], within_s: float = WITHIN_S) -> T:
     """Polls `look` until its result is true, and returns it."""
     seen: T | None = None
+    begun = time.monotonic()
     async with asyncio.timeout(within_s):
         while not (seen := await look()):
-            await asyncio.sleep(0.02)
+            # Looks that come as often as at the beginning would slow down what takes long.
+            await asyncio.sleep(min(0.02 + (time.monotonic() - begun) / 10, 0.2))
     return seen
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +15,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
 from purser.activities.calls.settlements import MAX_TOOL_CALLS
-from purser.activities.runtime.registry import Activity
+from purser.activities.runtime.registry import Activity, all_activities
 from purser.activities.tools import NO_RESULT, Tools
 from purser.budget.approvals import Approver, Choice, DecisionRequest, Identity
 from purser.budget.gate import Amount
@@ -22,8 +23,8 @@ from purser.budget.holds import HoldRequest
 from purser.budget.scopes import Path, Scope
 from purser.compose.demo.provider import FunctionCall, Reply
 from purser.compose.demo.provider import ToolCall as FunctionCalled
-from purser.workflows.contract import Message, ToolCall, ToolResult
-from tests.support.world import TENANT, World, calls, eventually
+from purser.workflows.contract import ActivityName, Message, ToolAsk, ToolCall, ToolResult
+from tests.support.world import TENANT, World, calls, eventually, named
 
 TOOL = {"description": "Adds.", "parameters": {"type": "object"}}
 
@@ -150,11 +151,47 @@ async def test_of_several_results_of_one_call_the_first_stays(idle: World) -> No
     assert seen[0] == seen[1]
 
 
+async def test_a_result_that_is_too_long_is_replaced_by_a_message_that_says_so(
+    idle: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("purser.activities.tools.MAX_RESULT", 100)
+    lengths = iter([100, 101])
+
+    @activity.defn(name="read")
+    async def read(call: ToolCall) -> ToolResult:
+        return await Tools(idle.pool).store_result(call, "x" * next(lengths))
+
+    async with idle.worker(read):
+        task = await idle.run(idle.agent("a", calls("read"), calls("read"), "Done.", tools=declared("read")))
+    assert await results(idle, task["task_id"]) == [
+        "x" * 100,
+        "error: the result has 101 characters, and at most 100 are kept; ask for less",
+    ]
+
+
 async def test_an_agent_stops_at_its_last_turn_without_running_its_tools(system: World) -> None:
     task = await system.run(system.agent("a", calls("add"), "Too late.", tools=declared("add"), max_turns=1))
     agent = task["agents"]["a"]
     assert (agent["status"], agent["reason"], agent["turns"]) == ("completed", "max_turns", 1)
     assert await results(system, task["task_id"]) == []
+
+
+async def test_an_agent_that_stops_without_a_text_has_no_reply_for_anyone(system: World) -> None:
+    silent = {"tools": declared("add"), "max_turns": 1}
+    task = await system.run(
+        system.agent("a", calls("add"), **silent),
+        system.agent("b", Reply(content="\n", tool_calls=calls("add").tool_calls), **silent),
+        system.agent("c", "Alone.", depends_on=["a", "b"]),
+        system.agent("d", calls("add"), **silent),
+        session_id="s",
+    )
+    assert {name: agent["reply"] for name, agent in task["agents"].items()} == {
+        "a": None, "b": None, "c": "Alone.", "d": None,
+    }  # fmt: skip
+    published = await system.conversations.read_thread(TENANT, "s")
+    assert [one.message.text for one in published] == ["Say something.", "Alone."]
+    [alone] = [json.loads(one.arrival.text or "") for one in system.provider.served() if one.arrival.agent == "c"]
+    assert [message["role"] for message in alone["messages"]] == ["system", "user"]
 
 
 async def test_a_paid_tool_is_held_for_before_it_runs_and_refused_without_room(idle: World) -> None:
@@ -312,6 +349,52 @@ async def test_a_paid_tool_waits_for_open_holds_of_others(idle: World) -> None:
         await idle.ledger.release(TENANT, hold_id=other.hold_id)
         await idle.end(task_id)
     assert await results(idle, task_id) == ["search: found"]
+    await idle.audited()
+
+
+async def test_a_paid_tool_that_waits_does_not_run_while_its_task_is_paused(idle: World) -> None:
+    await idle.budget("tool:search", limit_nano_usd=PRICE, mode="hard")
+    ask = HoldRequest("other", Path.parse(["session:x"]), Amount(0, 1), labels=(Scope.parse("tool:search"),))
+    other = await idle.ledger.hold(TENANT, ask)
+    async with idle.worker(found_by(idle, "search")):
+        task_id = await idle.submit(idle.agent("a", calls("search"), "Done.", tools=paid("search")))
+        await eventually(lambda: idle.pool.fetchval("select max(asks) > 1 from waiters"))
+        await idle.pause(task_id)
+        await idle.ledger.release(TENANT, hold_id=other.hold_id)
+        await idle.until(task_id, lambda task: task["agents"]["a"]["status"] in ("paused", "completed"))
+        assert await results(idle, task_id) == []
+        assert await idle.open_holds() == 0
+        await idle.workflow(task_id).signal(Message.RESUME)
+        await idle.end(task_id)
+    assert await results(idle, task_id) == ["search: found"]
+    assert (await idle.policies.budget(TENANT, Scope.parse("tool:search"))).spent == Amount(0, PRICE)
+    await idle.audited()
+
+
+def test_the_key_of_every_hold_of_a_call_says_which_call_it_is() -> None:
+    call = ToolCall(TENANT, "s1", "t1", "a", 3, 1)
+    keys = [replace(call, ask=ask).key for ask in (1, 2, 3)]
+    assert len(set(keys)) == 3
+    assert [ToolCall.place(key) for key in keys] == [(3, 1)] * 3
+
+
+async def test_a_paid_tool_costs_nothing_if_cancelled_before_the_answer_to_its_ask_arrives(idle: World) -> None:
+    real = {named(one): one for one in all_activities(idle.dependencies)}[ActivityName.HOLD_TOOL]
+    held, never = asyncio.Event(), asyncio.Event()
+
+    @activity.defn(name=ActivityName.HOLD_TOOL)
+    async def silent(ask: ToolAsk) -> Any:
+        await real(ask)
+        held.set()
+        await never.wait()
+
+    await idle.budget("tool:search", limit_nano_usd=2 * PRICE)
+    async with idle.worker(silent, grace=timedelta()):
+        task_id = await idle.submit(idle.agent("a", calls("search"), "Done.", tools=paid("search")))
+        await held.wait()
+        await idle.workflow(task_id).cancel()
+        await idle.end(task_id)
+    assert (await idle.policies.budget(TENANT, Scope.parse("tool:search"))).spent == Amount()
     await idle.audited()
 
 

@@ -3,9 +3,12 @@
 import pytest
 
 from purser.activities.calls.closing import CONCLUDE
+from purser.budget.gate import Amount
+from purser.budget.holds import HoldRequest
+from purser.budget.scopes import Path
 from purser.compose.demo.provider import Fault, FaultKind
 from purser.workflows.contract import Message
-from tests.support.world import World, calls
+from tests.support.world import TENANT, World, calls, eventually
 from tests.workflows.budgets.test_approvals import asked
 
 PADDING = "word " * 100
@@ -69,6 +72,31 @@ async def test_an_agent_that_a_person_denies_more_answers_from_the_reserve(thrif
         await thrifty.workflow(task_id).signal(Message.APPROVAL, decision)
         task = await thrifty.end(task_id)
     assert (task["agents"]["a"]["reason"], task["agents"]["a"]["reply"]) == ("budget", "In short.")
+    await thrifty.audited()
+
+
+async def test_a_last_call_that_waits_is_not_made_while_its_task_is_paused(thrifty: World) -> None:
+    ask = HoldRequest("other", Path.parse(["session:shared"]), Amount(5_000))
+    other = await thrifty.ledger.hold(TENANT, ask)
+    agent = thrifty.agent(
+        "a", calls("unknown", text=PADDING), "So far so good.", max_output_tokens=300,
+        budget={"limit_tokens": 500, "mode": "hard", "last_answer": 0.5},
+    )  # fmt: skip
+    thrifty.provider.control.hold()
+    async with thrifty.worker():
+        task_id = await thrifty.submit(agent, session_id="shared")
+        await thrifty.provider.control.wait_held()
+        await thrifty.budget("session:shared", limit_tokens=5_100, mode="hard")
+        thrifty.provider.control.continue_held()
+        await eventually(lambda: thrifty.pool.fetchval("select max(asks) > 1 from waiters"))
+        await thrifty.pause(task_id)
+        await thrifty.ledger.release(TENANT, hold_id=other.hold_id)
+        await thrifty.until(task_id, lambda task: task["agents"]["a"]["status"] in ("paused", "completed"))
+        assert len(thrifty.provider.served()) == 1
+        assert await thrifty.open_holds() == 0
+        await thrifty.workflow(task_id).signal(Message.RESUME)
+        ended = (await thrifty.end(task_id))["agents"]["a"]
+    assert (ended["status"], ended["reason"], ended["reply"]) == ("completed", "budget", "So far so good.")
     await thrifty.audited()
 
 

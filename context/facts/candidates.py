@@ -41,7 +41,8 @@ _JOINS = re.compile(
 )
 """Words between two values of the same owner, such as `on Friday at 3 pm`."""
 _AND = re.compile(r",? (?:and|y|e|und|et) |, ", re.IGNORECASE)
-"""Words after which the verb of the value before may be left out, as in `move lunch to noon and the dinner to 8 pm`."""
+"""Words after which the verb of the value before may be left out, as in `move lunch to noon and the dinner to 8 pm`, or
+its subject, as in `the show starts at 7 pm and ends at 9 pm`."""
 _DATED = frozenset({Kind.DATE, Kind.TIME, Kind.MONEY})
 _LOOSE = frozenset({Kind.DATE, Kind.TIME, Kind.ID, Kind.ADDRESS})
 _COUNTED = frozenset({Kind.MONEY, Kind.NUMBER})
@@ -171,18 +172,22 @@ class _Sentence:
     ) -> Iterator[tuple[Kind, re.Match[str], Owner | None, bool]]:
         """Values with their owners, and whether they correct; a value next to another one has its owner."""
         last: tuple[int, Owner | None, bool] = (0, None, False)
-        lead = ""
+        lead = subject = ""
         asserts = not asks(self.text) and not unsure(self.text, self.languages)
         found = sorted(values(self.text, self.languages, but), key=lambda found: found[1].start())
         for (kind, match), end in zip(found, self._ends(found), strict=True):
             before, between = self.text[: match.start()], self.text[last[0] : match.start()]
-            if lead and (joined := _AND.match(between)):
-                elliptic = lead + between[joined.end() :]
-                before = elliptic if owner(elliptic, self.speaker, self.languages) else before
+            if joined := _AND.match(between):
+                said = between[joined.end() :]
+                if lead and owner(lead + said, self.speaker, self.languages):
+                    before = lead + said
+                elif subject and (of := owner(subject + said, self.speaker, self.languages)):
+                    before = subject + said if of.verb == len(subject) else before
             named = owner(before, self.speaker, self.languages) if asserts else None
             if named and ((named.loose and kind not in _LOOSE) or (named.relation == _HOME and kind not in _PLACES)):
                 named = None
             lead = before[: named.start] if named else lead
+            subject = before[: named.verb] if named else subject
             after, rest = self.text[match.end() :], self.text[end:]
             corrects = may_correct and (
                 is_cued(before, after, rest, self.languages) or (self.outdated and is_new(before))

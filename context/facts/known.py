@@ -213,8 +213,8 @@ class KnownFacts:
                     break
                 if one.speaker and (one.seq, one.text) != (fact.seq, fact.text):
                     found.append(one)
-        # Stored facts of a message have no order of their own: named ones come first.
-        return sorted(found, key=lambda one: (-one.seq, one.topic is None, one.identity))
+        # Stored facts of a message have no order of their own: named ones come first, a beginning before its end.
+        return sorted(found, key=lambda one: (-one.seq, one.topic is None, one.relation != IS, one.identity))
 
     def _adopted(self, candidate: Candidate) -> Fact:
         """The fact with subject and relation of a known one that it may be about: `the budget` is `my budget`."""

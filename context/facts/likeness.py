@@ -18,6 +18,13 @@ _PREFERS = re.compile(
     r"\b(?:prefer|rather|bevorzuge|lieber|prefiero|préfère)\b|偏好|更(?:想要|喜欢)|の(?:方|ほう)が", re.IGNORECASE
 )
 _PURPOSE = re.compile(r" (?:for|für|para|pour) ((?:[^\W\d_]+ ?){1,3})", re.IGNORECASE)
+_PHASE = re.compile(
+    r"\b(?:(?P<begins>starts?|begins?|opens?|leaves?|departs?|takes off|beginnt|startet|öffnet|fährt|empieza|comienza"
+    r"|abre|sale|commence|débute|ouvre|part)|(?P<ends>ends?|finish(?:es)?|closes?|arrives?|lands?|endet|schließt|landet"
+    r"|termina|acaba|cierra|llega|finit|se termine|ferme|arrive))\b",
+    re.IGNORECASE,
+)
+"""Verbs that say which time of something a value is."""
 _SHORT_NUMBER = re.compile(r"(?<!\d)\d{1,2}(?!\d)")
 _DAY_OF_MONTH = re.compile(r"\d(?![\d年月월])")
 """What a calendar date has, and a weekday or a month has not."""
@@ -80,6 +87,20 @@ def differ_in_purpose(one: Fact, other: Fact) -> bool:
     return all(purposes) and len({found[1].casefold() for found in purposes if found}) > 1
 
 
+def _differ_in_phase(fact: Fact, one: Fact) -> bool:
+    """Whether a time is an end and another one is none, or a beginning and the other one an end."""
+    if fact.kind is not Kind.TIME:
+        return False
+    new, old = _phase(fact), _phase(one)
+    return new != old and (new == "ends" or (new, old) == ("begins", "ends"))
+
+
+def _phase(fact: Fact) -> str | None:
+    """What the last verb before a value says that it is: when something `begins` or `ends`."""
+    found = list(_PHASE.finditer(fact.text.partition(fact.value)[0]))
+    return found[-1].lastgroup if found else None
+
+
 def is_said_by(kind: Kind, value: str, one: Fact) -> bool:
     """Whether a fact has the value: of a calendar date, with or without its weekday and year."""
     if kind is not Kind.DATE or not _DAY_OF_MONTH.search(value) or not _DAY_OF_MONTH.search(one.value):
@@ -97,9 +118,9 @@ def is_about(one: Fact, named: frozenset[str]) -> bool:
 
 
 def may_replace(fact: Fact, one: Fact) -> bool:
-    """Whether a value may replace another one: not one for somebody else, no calendar date by a weekday or
-    a month, and none of the past."""
-    if differ_in_purpose(fact, one):
+    """Whether a value may replace another one: not one for somebody else, no beginning by an end, no calendar date by
+    a weekday or a month, and none of the past."""
+    if differ_in_purpose(fact, one) or _differ_in_phase(fact, one):
         return False
     if fact.kind is not Kind.DATE:
         return True

@@ -87,6 +87,14 @@ _PLACE = re.compile(
     r"|Paso|Pregunta|Partie|Chapitre|Étape) \d+"
 )
 """Where something stands in a sequence, which names nothing."""
+_DAY_AND_MONTH = re.compile(r"\d{1,2}\.\d{1,2}\.")
+_OF_PRODUCT = re.compile(
+    r"(?<![^\W_])(?!(?:am|ab|bis|zum|vom|seit|vor|nach|den|etwa|erst|spätestens|frühestens)\b"
+    r"|\w*(?:tag|woch|termin|datum|frist|start|beginn|ende|abgabe|reise|flug|fahrt|ankunft|treffen)\b)"
+    r"(?-i:[A-Z])[\w+#-]+ $",
+    re.IGNORECASE,
+)
+"""A name before a number that ends the sentence: `Python 3.11.`, while German omits words in `Abflug 3.11.`."""
 _VOCATIVE = re.compile(
     r"^(?:\w+,? ){1,2}(?<!\bis )(?<!\bam"
     r" )(?<!\bmet )(?<!\bin )(?<!\bto )(?<!\bat )(?<!\bfrom )(?<!heiße )(?<!\bsoy )(?<!llamo )(?<!suis )"
@@ -124,7 +132,8 @@ def values(
     for kind, pattern in _patterns(languages):
         for match in chain.from_iterable(pattern.finditer(sentence, *span) for span in rest):
             free = match.end() > match.start() and not any(taken[match.start() : match.end()])
-            if free and not (question and kind not in _IN_QUESTIONS) and not _is_word(kind, match):
+            is_value = free and not (question and kind not in _IN_QUESTIONS) and not _is_word(kind, match)
+            if is_value and not (kind is Kind.DATE and _is_version(match, languages)):
                 taken[match.start() : match.end()] = [True] * (match.end() - match.start())
                 if not _NEGATED.search(sentence, max(0, match.start() - 30), match.start()):
                     yield kind, match
@@ -143,6 +152,15 @@ def _patterns(languages: tuple[Language, ...]) -> tuple[tuple[Kind, Prefiltered]
         if pattern:
             found.append((kind, Prefiltered(pattern)))
     return tuple(found)
+
+
+def _is_version(match: re.Match[str], languages: tuple[Language, ...]) -> bool:
+    """Whether what looks like a German day and month is a version at the end of a sentence, such as `Python 3.11.`."""
+    if match.end() < len(match.string) or not _DAY_AND_MONTH.fullmatch(match[0]):
+        return False
+    named = _OF_PRODUCT.search(match.string[: match.start()])
+    # The first word of a sentence is capitalized whatever it is: `Lieber 3.11.`
+    return named is not None and (named.start() > 0 or not languages[0].capitalizes_nouns)
 
 
 def _is_word(kind: Kind, match: re.Match[str]) -> bool:

@@ -104,6 +104,8 @@ class Owner:
     """Whether no verb joins it to the value, which names times, ids and addresses only."""
     start: int = 0
     """Where its name begins."""
+    verb: int = 0
+    """Where the verb begins that joins it to the value; 0 if none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +151,10 @@ def owner(before: str, speaker: str, languages: tuple[Language, ...]) -> Owner |
     for language in languages:
         if match := language.is_owned.search(before):
             found = _owner(match, speaker, language)
-            start = min(match.start(name) for name, text in match.groupdict().items() if text and "verb" not in name)
-            return replace(found, start=start) if found else None
+            said = [name for name, text in match.groupdict().items() if text]
+            start = min(match.start(name) for name in said if "verb" not in name)
+            verb = max((match.start(name) for name in said if "verb" in name), default=0)
+            return replace(found, start=start, verb=verb) if found else None
     return None
 
 

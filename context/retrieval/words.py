@@ -7,7 +7,7 @@ always by the English one, because a question is too short to identify its langu
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Set
 from functools import cache, lru_cache
 from itertools import chain, pairwise
 
@@ -26,6 +26,15 @@ _WORD = regex.compile(
 """Each group is named after its treatment: segmentation, character pairs, a stemmer, or none. Han next to kana is
 Japanese. No word begins with a mark: emoji have marks too, of which one that encloses a digit ends its word."""
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
+_RUN = re.compile(r"[^\W\d_]+|\d+")
+"""Letters or digits, of a code such as `KL1693` one after the other."""
+_LEAST_DIGITS = 2
+"""Digits of a code from which its parts are searched for: `1` of `A1C` is in many texts."""
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+_SPELLED_OUT = re.compile(r"(?<![aeiouq])([aou])e")
+"""An umlaut without its dots: neither `e` of `queue` stands for one."""
+_LEAST_SPELLED_OUT = 4
+"""Characters of a term with a spelled-out umlaut: `due` is no `dü`."""
 
 MOST_CHARACTERS = 64
 """Characters of a word that count: longer words are data, and the size of a database key is limited."""
@@ -40,10 +49,42 @@ def terms(text: str) -> list[str]:
 
 
 def question_terms(question: str) -> list[str]:
-    """The terms of a question, without the stop words of its language, unless it has no others."""
+    """The terms of a question, without the stop words of its language, unless it has no others.
+
+    Then those of other spellings, of which the index keeps the one that was written: `KL 1693` is also `KL1693`, and
+    `Küchenschrank` also `Kuechenschrank`.
+    """
     found = terms(question)
-    stop = {_english(word) for word in stop_words(question)}
-    return [term for term in found if term not in stop] or found
+    stop = {"", *map(_english, stop_words(question))}
+    asked = [term for term in found if term not in stop] or found
+    words = list(_RUN.finditer(unicodedata.normalize("NFKC", question).lower()))
+    others = chain(_codes(words, stop), _with_umlauts(words, stop), map(_without_umlauts, asked))
+    return asked + [term for term in dict.fromkeys(others) if term not in stop and term not in asked]
+
+
+def _codes(words: Iterable[re.Match[str]], stop: Set[str]) -> Iterator[str]:
+    """Letters and digits that stand together, as terms apart, and those with a space or hyphen between them, as one."""
+    for one, other in pairwise(words):
+        code, gap = one[0] + other[0], one.string[one.end() : other.start()]
+        if not code.isascii() or one[0].isdigit() == other[0].isdigit():
+            continue
+        parts = (_english(one[0]), _english(other[0]))
+        if not gap and sum(map(str.isdigit, code)) >= _LEAST_DIGITS:
+            yield from parts
+        elif gap in (" ", "-") and stop.isdisjoint(parts):
+            yield _english(code)
+
+
+def _with_umlauts(words: Iterable[re.Match[str]], stop: Set[str]) -> Iterator[str]:
+    """The terms of words with umlauts, with these spelled out."""
+    for word in words:
+        if (spelled := word[0].translate(_UMLAUTS)) != word[0] and _english(word[0]) not in stop:
+            yield _english(spelled)
+
+
+def _without_umlauts(term: str) -> str:
+    """A term whose spelled-out umlauts, if it has any, are vowels without dots, as those of all terms are."""
+    return _SPELLED_OUT.sub(r"\1", term) if len(term) >= _LEAST_SPELLED_OUT else term
 
 
 def _of(match: "regex.Match[str]") -> Iterable[str]:

@@ -15,6 +15,7 @@ from purser.context.compression.requests import CountText, Passage, SummarySourc
 from purser.context.conversation.dates import absolute_dates
 from purser.context.conversation.kinds import Composition, Kind
 from purser.context.conversation.wording import CJK, asks, names, numbers, questions, sentences, times, words
+from purser.context.facts.languages import languages_of
 
 _WHOLE_SHARE, _WHOLE_SHARE_OF_ANSWERS = 2, 8
 """A message picked as a whole takes at most half of the room, or an eighth if a model wrote it; longer ones are picked
@@ -50,6 +51,12 @@ _OFFERED = 0.5
 """Weight of entries that a lone agent lists for its user."""
 _LEAST_ALIKE = 3
 """Sentences of pages with the same opening from which on only the last one counts."""
+
+_COMMON_NOUN = re.compile(
+    r"(?i:\b(?:der|die|das|de[nms]|(?:k?ein|[mds]ein|ihr|unser|eu(?:er|re)|dies|jed|welch|manch|viel|wenig|all)\w{0,2}"
+    r"|noch))(?: [a-zäöüß]+e[nmrs]?)? [A-ZÄÖÜ][\w-]+|\b(?:Sie|Ihnen|Ihre?[nmrs]?)\b"
+)
+"""German words that are capitalized and name nothing: a noun after its article, and the polite "you"."""
 
 _LINE = re.compile(r"(?P<speaker>[^:(]{1,200}?)(?: \((?:asked “(?P<question>[^”]*)”)?[^)]*\))?: (?P<text>.*)")
 """A line of an extract, see `_label`."""
@@ -226,7 +233,10 @@ def _heavy(passages: Sequence[Passage]) -> frozenset[str]:
 
 def _is_hollow(text: str) -> bool:
     """Whether a text asks without naming anything."""
-    return asks(text) and not (numbers(words(text)) or times(text) or names(text))
+    if not asks(text) or numbers(words(text)) or times(text):
+        return False
+    german = any(language.capitalizes_nouns for language in languages_of(text))
+    return not names(_COMMON_NOUN.sub(lambda match: match[0].lower(), text) if german else text)
 
 
 def _is_denied(passages: Sequence[Passage], place: int) -> bool:

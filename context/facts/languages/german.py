@@ -123,7 +123,7 @@ GERMAN = Language(
             rf"{_START}\b(?:\d{{1,2}}(?:[:.]\d\d)?|{_HOUR}) ?Uhr(?: \d\d\b)?(?: (?:morgens|mittags|nachmittags|abends"
             rf"|nachts|früh))?"
             rf"|\b(?:halb|Viertel (?:vor|nach)|viertel) (?:{_HOUR}|\d{{1,2}})\b|(?<=\bum )(?:\d{{1,2}}"
-            rf"|{_HOUR})\b(?![.,]?\d|\s?(?:%|€|Euro|Prozent|Grad|Minuten|Stunden))|\bMitternacht\b"
+            rf"|{_HOUR})\b(?![.,:]?\d|\s?(?:%|€|Euro|Prozent|Grad|Minuten|Stunden))|\bMitternacht\b"
         ),
         Kind.MONEY: (
             rf"{_START}\b\d(?:[\d.,]*\d)?\s?(?:(?:Tausend|Mio|Mrd|Million(?:en)?|Milliarden?) )?"

@@ -25,8 +25,8 @@ _BELOW = re.compile(
 )
 """A value that has the line below its label to itself."""
 _CELL = re.compile(
-    rf"(?:(?<=\|)|(?<=\|[ ]))(?:{_SECRET_LABEL})[ ]{{0,20}}\|[ ]{{0,20}}"
-    r"(?P<value>[^\s\"'`<>|]{8,64}+)(?=[ ]{0,20}\|)",
+    rf"\|[ ]{{0,20}}[*_`]{{0,3}}(?:[^\W_][\w.-]{{0,24}}[ _-])?(?:{_SECRET_LABEL})[:*_`]{{0,4}}[ ]{{0,20}}\|"
+    r"[ ]{0,20}`?(?P<value>[^\s\"'`<>|]{8,64}+)(?=`?[ ]{0,20}\|)",
     re.VERBOSE | re.IGNORECASE,
 )
 """A value in the cell of a table beside its label."""
@@ -77,6 +77,10 @@ _MEASURE = re.compile(
 """Measures, and names of algorithms and encodings."""
 _MIXED = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)|(?=.*[A-Za-z]).*[!@#$%^]")
 """What a type or a rule in a table is not."""
+_TYPE = re.compile(
+    r"(?:(?:n?var)?char|(?:var)?binary|u?int|string|text|bytes?|[bs]crypt|min|max|iso|rfc)\d", re.IGNORECASE
+)
+"""A type or a rule of letters and digits, such as `varchar255`."""
 _NO_SECRET = frozenset(
     re.findall(
         r"\w+",
@@ -192,7 +196,7 @@ def find_secrets(view: str) -> Iterator[Found]:
         if _looks_chosen(match["value"]) and not _is_described(match["value"]):
             yield found_in(match, "value", "SECRET")
     for match in _CELL.finditer(view):
-        if _MIXED.match(match["value"]) and not _is_described(match["value"]):
+        if _is_of_cell(match["value"]) and not _is_described(match["value"]):
             yield found_in(match, "value", "SECRET")
     for match in _SHORT.finditer(view):
         group, value = ("quoted", match["quoted"]) if match["quote"] else ("value", _bare(match))
@@ -223,6 +227,12 @@ def _bare(match: re.Match[str]) -> str:
 def _looks_chosen(value: str) -> bool:
     """Whether a value has letters and also digits or signs, and is no measure such as `12ms`."""
     return bool(_STRONG.search(value)) and any(map(str.isalpha, value)) and not _MEASURE.match(value)
+
+
+def _is_of_cell(value: str) -> bool:
+    """Whether a value in a table looks chosen, and is neither a type nor a rule."""
+    letters_and_digits = value.isascii() and value.isalnum() and _looks_chosen(value)
+    return (letters_and_digits and not _TYPE.match(value)) or bool(_MIXED.match(value))
 
 
 def _is_described(value: str) -> bool:

@@ -124,6 +124,41 @@ def test_a_question_of_nothing_but_stop_words_keeps_them() -> None:
     assert question_terms("Was ist das?") == ["ist", "das"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("Where is KL 1693?", "KL1693"),
+        ("Where is KL-1693?", "KL1693"),
+        ("Where is KL1693?", "KL 1693"),
+        ("Where is KL1693?", "KL-1693"),
+        ("Who takes 50 mg?", "50mg"),
+        ("Who takes 50mg?", "50 mg"),
+        ("Ist ５０ mg zu viel für Jürgen?", "50mg"),
+        ("Wo steht der Kuechenschrank?", "Küchenschrank"),
+        ("Wo steht der Küchenschrank?", "Kuechenschrank"),
+        ("Where does Mr Mueller live?", "Müller"),
+        ("Wie heißt die Straße am Öltor?", "Oeltor"),
+        ("Die Größe?", "Groesse"),
+    ],
+)
+def test_a_question_finds_other_spellings(asked: str, said: str) -> None:
+    assert set(terms(said)) <= set(question_terms(asked))
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("Is the queue due?", ["queue", "due"]),
+        ("Who is in room 12 for 3 days?", ["room", "12", "3", "day", "room12", "3day"]),
+        ("What is the A1C of Q1?", ["a1c", "q1"]),
+        ("für", ["fur"]),
+        ("京都で5月に", ["京", "都", "で", "京都", "都で", "5", "月", "に", "月に"]),
+    ],
+)
+def test_other_spellings_of_a_question_are_words_of_their_own(question: str, found: list[str]) -> None:
+    assert question_terms(question) == found
+
+
 def test_a_message_is_indexed_with_all_its_words_whatever_its_language() -> None:
     """An index that was made before a list was extended can still be searched."""
     assert terms("Wann war der Umzug?") == ["wann", "war", "der", "umzug"]

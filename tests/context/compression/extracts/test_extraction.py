@@ -233,7 +233,8 @@ def test_of_agents_with_tools_outcomes_go_before_plans() -> None:
     "hollow",
     [
         "Which kind of hotel is this one then, a quiet or loud one?",
-        "Was für ein hotel ist das denn nun eigentlich, laut oder leise?",
+        "Was für ein Hotel ist das denn nun eigentlich, laut oder leise?",
+        "Können Sie mir denn vielleicht noch Hotels zeigen, die sehr ruhig sind?",
         "难道不安静也没有早餐，不好吗？",
     ],
 )

@@ -148,7 +148,6 @@ class Purser(_Common):
         """
         reader = Reader(kinds, scopes, after)
         while True:
-            reader.begin()
             timeout = httpx.Timeout(self.patience.timeout_s, read=SILENCE_S)
             request = self._http.build_request(
                 "GET", "/v1/events", params=reader.query, headers=reader.headers, timeout=timeout
@@ -159,6 +158,7 @@ class Purser(_Common):
                         response.read()
                         raise error_of(response)
                     check_stream(response)
+                    reader.begin(response.headers)
                     for line in response.iter_lines():
                         yield from reader.read(line)
             except BAD_REQUESTS as error:
@@ -245,7 +245,6 @@ class AsyncPurser(_Common):
         """Follows the events, for ever: a stream that breaks off is resumed where it was. See `Purser.events`."""
         reader = Reader(kinds, scopes, after)
         while True:
-            reader.begin()
             timeout = httpx.Timeout(self.patience.timeout_s, read=SILENCE_S)
             request = self._http.build_request(
                 "GET", "/v1/events", params=reader.query, headers=reader.headers, timeout=timeout
@@ -256,6 +255,7 @@ class AsyncPurser(_Common):
                         await response.aread()
                         raise error_of(response)
                     check_stream(response)
+                    reader.begin(response.headers)
                     async for line in response.aiter_lines():
                         for event in reader.read(line):
                             yield event

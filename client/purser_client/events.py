@@ -1,12 +1,13 @@
 """The stream of events: reading it, and resuming where it broke off."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from purser_client.operations.operation import given
+from purser_client.wire.events import POSITION
 
 SILENCE_S = 45.0
 """Seconds without a line after which the stream is taken up anew; a gateway sends a heartbeat every ten."""
@@ -32,7 +33,7 @@ class Reader:
     kinds: Sequence[str] = ()
     scopes: Sequence[str] = ()
     after: str | None = None
-    """Position of the last event that was handed out."""
+    """Position of the last event that was handed out, or at which the stream began."""
     retry_s: float = 2.0
     """Seconds before the stream is taken up anew."""
     _fields: dict[str, str] = field(default_factory=dict)
@@ -47,8 +48,9 @@ class Reader:
         """Headers of the next request."""
         return {"Accept": "text/event-stream"} | ({} if self.after is None else {"Last-Event-ID": self.after})
 
-    def begin(self) -> None:
-        """Forgets the half of an event that a broken stream has left."""
+    def begin(self, headers: Mapping[str, str]) -> None:
+        """Begins a stream with these headers; forgets the half of an event that a broken one has left."""
+        self.after = headers.get(POSITION, self.after)
         self._fields.clear()
 
     def read(self, line: str) -> Iterator[Event]:

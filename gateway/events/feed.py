@@ -9,6 +9,7 @@ import asyncio
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 
 from purser.activities.runtime.background import repeat
@@ -41,6 +42,16 @@ class Gap(StrEnum):
     """Its position has not been assigned, as after a restore from a backup: it resumes with new events."""
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a subscription begins."""
+
+    position: int
+    """Its events are those after this position."""
+    gap: Gap | None
+    """Set if that is not exactly where the subscriber left off."""
+
+
 class Subscription(AsyncIterator[Event]):
     """The events of one tenant for one subscriber: `async for event in subscription`. Ends when the feed does."""
 
@@ -50,17 +61,15 @@ class Subscription(AsyncIterator[Event]):
         tenant: str,
         kinds: Collection[str] | None,
         scopes: Collection[Scope] | None,
-        after: int | None,
+        start: Start | None,
     ) -> None:
         self.tenant = tenant
-        self.gap: Gap | None = None
-        """Set if the subscriber could not resume exactly where it left off."""
         self._feed = feed
         self._kinds = None if kinds is None else sorted(set(kinds))
         self._scopes = None if scopes is None else sorted({str(scope) for scope in scopes})
         self._events: deque[Event] = deque()
-        self._read = feed.position if after is None else after
-        self._live = after is None
+        self._read = feed.position if start is None else start.position
+        self._live = start is None
         self._ended = False
         self._wakeup = asyncio.Event()
 
@@ -139,12 +148,22 @@ class Feed:
         """Makes the reader read now, because an event was just committed."""
         self._poked.set()
 
+    async def start(self, tenant: str, after: int | None) -> Start:
+        """Where a subscriber begins that resumes after a position; `None`: with new events.
+
+        Raises:
+            LedgerUnavailable
+        """
+        await self._started.wait()
+        gap = None if after is None else await self._gap(tenant, after)
+        return Start(self.position if after is None or gap is Gap.AHEAD else after, gap)
+
     @asynccontextmanager
     async def subscribe(
         self,
         tenant: str,
         kinds: Collection[str] | None = None,
-        after: int | None = None,
+        start: Start | None = None,
         *,
         scopes: Collection[Scope] | None = None,
     ) -> AsyncIterator[Subscription]:
@@ -153,16 +172,11 @@ class Feed:
         Args:
             tenant: tenant of the events.
             kinds: only events of these kinds; `None`: all.
-            after: resume after this position; `None`: only new events.
-            scopes: only events of these scopes; a task includes its agents.
-
-        Raises:
-            LedgerUnavailable
+            start: where to begin; `None`: with new events.
+            scopes: only events of these scopes; a scope includes its further limits, a task its agents.
         """
         await self._started.wait()
-        gap = None if after is None else await self._gap(tenant, after)
-        own = Subscription(self, tenant, kinds, scopes, None if gap is Gap.AHEAD else after)
-        own.gap = gap
+        own = Subscription(self, tenant, kinds, scopes, start)
         if self._closed:
             own.end()
         self._subscriptions[tenant].add(own)
@@ -248,8 +262,10 @@ class Feed:
 
 
 def _names(scope: str | None) -> Sequence[str]:
-    """The scopes whose filter includes a scope: itself, and for an agent its task."""
+    """The scopes whose filter includes a scope: itself, that of a further limit, and for an agent its task."""
     if scope is None:
         return ()
-    kind, _, name = scope.partition(":")
-    return (scope, f"{Kind.TASK}:{name.partition('/')[0]}") if kind == Kind.AGENT else (scope,)
+    base = scope.partition("@")[0]
+    kind, _, name = base.partition(":")
+    task = (f"{Kind.TASK}:{name.partition('/')[0]}",) if kind == Kind.AGENT else ()
+    return (scope, base, *task)

@@ -6,16 +6,15 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query
 
-from purser.budget.errors import LedgerUnavailable
 from purser.budget.postgres.events.events import Event, EventKind
 from purser.budget.scopes import Scope
 from purser.gateway.access.auth import WorkReader, check_tenant
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.errors import Forbidden
-from purser.gateway.events.feed import Feed, Subscription
 from purser.gateway.events.stream import EventStream, comment, encode
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Use
+from purser.wire.events import POSITION
 
 router = APIRouter(route_class=Route, prefix="/v1/events", tags=["events"])
 
@@ -36,6 +35,12 @@ LastEventId = Annotated[
 STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The stream.",
+        "headers": {
+            POSITION: {
+                "description": "Where the stream begins: resume after it if it breaks off before its first event.",
+                "schema": {"type": "string"},
+            }
+        },
         "content": {
             "text/event-stream": {
                 "schema": {"type": "string"},
@@ -54,7 +59,10 @@ async def follow(
     kind: Annotated[list[EventKind] | None, Query(max_length=20, description="Only these; repeatable.")] = None,
     scope: Annotated[
         list[str] | None,
-        Query(max_length=50, description="Only of these; repeatable. A task includes its agents."),
+        Query(
+            max_length=50,
+            description="Only of these; repeatable. A scope includes its further limits, a task its agents.",
+        ),
     ] = None,
     after: Position = None,
     last_event_id: LastEventId = None,
@@ -68,26 +76,20 @@ async def follow(
     scopes = None if scope is None else [Scope.parse(one) for one in scope]
     check_tenant(caller, *(scopes or ()))
     kinds = _kinds(caller, kind)
-    start = after if last_event_id is None else int(last_event_id)
+    start = await use.feed.start(caller.tenant, after if last_event_id is None else int(last_event_id))
 
     async def stream() -> AsyncGenerator[bytes, None]:
         yield comment("purser", retry_ms=RETRY_MS)
-        try:
-            async with use.feed.subscribe(caller.tenant, kinds, start, scopes=scopes) as events:
-                async for lines in _lines(events, use.feed):
-                    yield lines
-        except LedgerUnavailable:
-            yield comment("the ledger does not answer: reconnect")
+        if start.gap is not None:
+            yield encode(event="gap", data=json.dumps({"reason": start.gap}))
+        async with use.feed.subscribe(caller.tenant, kinds, start, scopes=scopes) as events:
+            async for event in events:
+                yield b"".join(use.feed.encoded(one, _encode) for one in (event, *events.take(MAX_JOINED - 1)))
+        yield comment("the gateway is stopping: reconnect")
 
-    return EventStream(stream(), use.limits.stream(caller))
-
-
-async def _lines(events: Subscription, feed: Feed) -> AsyncGenerator[bytes, None]:
-    if events.gap is not None:
-        yield encode(event="gap", data=json.dumps({"reason": events.gap}))
-    async for event in events:
-        yield b"".join(feed.encoded(one, _encode) for one in (event, *events.take(MAX_JOINED - 1)))
-    yield comment("the gateway is stopping: reconnect")
+    answer = EventStream(stream(), use.limits.stream(caller))
+    answer.headers[POSITION] = str(start.position)
+    return answer
 
 
 def _encode(event: Event) -> bytes:

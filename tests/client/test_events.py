@@ -33,6 +33,20 @@ async def test_a_stream_that_breaks_off_is_resumed_without_a_gap_or_a_repetition
     assert relay.connections >= 3
 
 
+async def test_a_stream_that_breaks_off_before_its_first_event_is_resumed_where_it_began() -> None:
+    async def ends_at_first(server: RawServer, writer: asyncio.StreamWriter) -> None:
+        begun = replies(b"retry: 10\n\n", more="Purser-Last-Event-Id: 6\r\n")
+        await (begun if len(server.requests) == 1 else replies(EVENT))(server, writer)
+
+    async with raw_server(ends_at_first) as server, AsyncPurser(f"http://127.0.0.1:{server.port}", "none") as purser:
+        assert (await _next(purser.events())).id == "7"
+        assert b"last-event-id: 6" in server.requests[1].lower()
+    async with raw_server(ends_at_first) as server:
+        with Purser(f"http://127.0.0.1:{server.port}", "none") as plain:
+            assert (await asyncio.to_thread(lambda: next(plain.events()))).id == "7"
+        assert b"last-event-id: 6" in server.requests[1].lower()
+
+
 async def test_a_thread_follows_events(world: World) -> None:
     admin, plain = await world.client(), await world.plain()
     await admin.budgets.change("session:s1", BudgetBody(limit_tokens=5))
@@ -92,7 +106,7 @@ async def _next(events: AsyncIterator[Event]) -> Event:
 def test_a_reader_forgets_half_an_event_and_keeps_its_place() -> None:
     reader = Reader(after="3")
     reader.read("id: 4")
-    reader.begin()
+    reader.begin({})
     lines = [": purser", "retry: 500", "", "event: gap", 'data: {"reason": "gone"}', "", "id: 7", "event: task"]
     events = [event for line in lines for event in reader.read(line)]
     assert [(event.kind, event.data, event.at) for event in events] == [("gap", {"reason": "gone"}, None)]

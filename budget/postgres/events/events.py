@@ -97,7 +97,7 @@ class Events:
             tenant: tenant of the events.
             after, until: positions, exclusive and inclusive.
             kinds: only events of these kinds.
-            scopes: only events of these scopes; a task includes its agents.
+            scopes: only events of these scopes; a scope includes its further limits, a task its agents.
             limit: most events to return.
         """
         async with connected(self._pool, None) as own:

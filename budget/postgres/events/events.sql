@@ -11,12 +11,12 @@ select position, at, tenant, kind, scope, calendar_start(window_start) as window
 where position > $1 order by position limit $2;
 
 -- name: page
--- Events of one tenant ($1) after $2 and up to $3; of the kinds $4 and the scopes $5 (null: all). A task includes its
--- agents.
+-- Events of one tenant ($1) after $2 and up to $3; of the kinds $4 and the scopes $5 (null: all). A scope includes its
+-- further limits, a task its agents.
 select position, at, tenant, kind, scope, calendar_start(window_start) as window_start, threshold, data from events
 where tenant = $1 and position > $2 and position <= $3 and ($4::text[] is null or kind = any ($4))
-  and ($5::text[] is null or scope = any ($5)
-       or scope like 'agent:%' and 'task:' || requesting_task('agent', id_of(scope)) = any ($5))
+  and ($5::text[] is null or scope = any ($5) or split_part(scope, '@', 1) = any ($5)
+       or scope like 'agent:%' and 'task:' || requesting_task('agent', id_of(split_part(scope, '@', 1))) = any ($5))
 order by position limit $6;
 
 -- name: of

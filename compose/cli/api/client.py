@@ -87,8 +87,8 @@ class Gateway:
         return self.request("DELETE", path)
 
     @contextmanager
-    def stream(self, path: str, params: Mapping[str, Any], patience_s: float) -> Iterator[Iterator[str]]:
-        """Open a stream of lines.
+    def stream(self, path: str, params: Mapping[str, Any], patience_s: float) -> Iterator[httpx.Response]:
+        """Open a stream of events.
 
         Args:
             path: path of the endpoint.
@@ -107,7 +107,7 @@ class Gateway:
                 kind = response.headers.get("content-type", "")
                 if not kind.startswith("text/event-stream"):
                     raise no_gateway(self.url, f"it answers {kind!r} instead of events")
-                yield response.iter_lines()
+                yield response
         except httpx.ReadTimeout:
             raise
         except httpx.HTTPError as error:

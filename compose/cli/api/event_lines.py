@@ -2,13 +2,14 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import httpx
 
 from purser.compose.cli.api.client import Gateway
 from purser.compose.errors import RequestFailed, Unreachable
+from purser.wire.events import POSITION
 
 QUIET_S = 1.0
 """Seconds without an event after which everything stored has been read."""
@@ -33,15 +34,19 @@ def read_events(
         Unreachable: the gateway does not answer at first, or at all without `follow`.
     """
     opened = False
+    position: int | str | None = after
     while True:
+        query = dict(filters) | {"after": position}
         try:
-            for event in _stream(api, dict(filters) | {"after": after}, PATIENCE_S if follow else QUIET_S):
+            with api.stream("/v1/events", query, PATIENCE_S if follow else QUIET_S) as response:
                 opened = True
-                if event["id"] is not None:
-                    after = event["id"]
-                    yield event
+                position = response.headers.get(POSITION, position)
+                for event in _events(response.iter_lines()):
+                    if event["id"] is not None:
+                        position = event["id"]
+                        yield event
         except httpx.ReadTimeout:
-            opened = True
+            pass
         except (Unreachable, RequestFailed) as error:
             if not (follow and opened and error.is_transient):
                 raise
@@ -50,16 +55,15 @@ def read_events(
         time.sleep(RETRY_S)
 
 
-def _stream(api: Gateway, query: Mapping[str, Any], patience_s: float) -> Iterator[dict[str, Any]]:
-    with api.stream("/v1/events", query, patience_s) as lines:
-        fields: dict[str, str] = {}
-        for line in lines:
-            name, _, value = line.partition(": ")
-            if line:
-                fields[name] = value
-            elif "data" in fields:
-                yield _event(fields)
-                fields = {}
+def _events(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    fields: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(": ")
+        if line:
+            fields[name] = value
+        elif "data" in fields:
+            yield _event(fields)
+            fields = {}
 
 
 def _event(fields: Mapping[str, str]) -> dict[str, Any]:

@@ -80,7 +80,9 @@ def ledger(
 def events(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for new events until ctrl-C.")] = False,
     kind: Annotated[list[str] | None, typer.Option(help="Only these, for example budget; repeatable.")] = None,
-    scope: Annotated[list[str] | None, typer.Option(help="Only of these; a task includes its agents.")] = None,
+    scope: Annotated[
+        list[str] | None, typer.Option(help="Only of these, with their further limits; a task includes its agents.")
+    ] = None,
     after: Annotated[
         int | None, typer.Option(help="Resume after this event; 0: from the oldest, the default without --follow.")
     ] = None,

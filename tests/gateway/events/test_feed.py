@@ -14,11 +14,12 @@ from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.events.events import Event, EventKind, Events
 from purser.budget.scopes import Scope
 from purser.gateway.events import feed as module
-from purser.gateway.events.feed import Feed, Gap, Subscription
+from purser.gateway.events.feed import Feed, Gap, Start, Subscription
 from tests.support.events import put
 from tests.support.ledger import TENANT
 
 SESSION = Scope.parse("session:s1")
+OLDEST = Start(0, None)
 
 
 @asynccontextmanager
@@ -71,12 +72,22 @@ async def test_without_a_position_a_subscriber_gets_what_happens_from_now_on(poo
         assert await take(events, 1) == [3]
 
 
+async def test_what_happens_between_the_start_and_the_subscription_is_not_lost(pool: Pool, feed: Feed) -> None:
+    await put_events(pool, 1)
+    await until(lambda: feed.position == 1)
+    start = await feed.start(TENANT, None)
+    assert start == Start(1, None)
+    await put_events(pool, 2)
+    await until(lambda: feed.position == 2)
+    async with feed.subscribe(TENANT, start=start) as events:
+        assert await take(events, 1) == [2]
+
+
 async def test_behind_a_position_it_gets_all_that_followed_and_then_what_happens(pool: Pool, feed: Feed) -> None:
     await put_events(pool, 1, 2, 3)
-    async with feed.subscribe(TENANT, after=0) as events:
+    async with feed.subscribe(TENANT, start=OLDEST) as events:
         first, *_ = await read(events, 3)
-        assert events.gap is None
-    async with feed.subscribe(TENANT, after=first.position) as events:
+    async with feed.subscribe(TENANT, start=Start(first.position, None)) as events:
         assert await take(events, 2) == [2, 3]
         await put_events(pool, 4)
         await put_events(pool, 5)
@@ -86,7 +97,7 @@ async def test_behind_a_position_it_gets_all_that_followed_and_then_what_happens
 async def test_it_sees_its_own_tenant_only(pool: Pool, feed: Feed) -> None:
     await put_events(pool, 1, tenant="other")
     await until(lambda: feed.position == 1)  # what it gets now comes from the table
-    async with feed.subscribe(TENANT, after=0) as events:
+    async with feed.subscribe(TENANT, start=OLDEST) as events:
         await put_events(pool, 2, tenant="other")
         await put_events(pool, 3)
         assert await take(events, 1) == [3]
@@ -96,34 +107,45 @@ async def test_it_sees_its_own_tenant_only(pool: Pool, feed: Feed) -> None:
         assert await take(events, 2) == [5, 7]
 
 
-async def test_it_may_ask_for_kinds_and_scopes_and_a_task_includes_its_agents(pool: Pool, feed: Feed) -> None:
-    task, agent, other = (Scope.parse(text) for text in ("task:t1", "agent:t1/a", "agent:t2/a"))
+async def test_it_may_ask_for_kinds_and_scopes_with_their_further_limits_and_a_task_includes_its_agents(
+    pool: Pool, feed: Feed
+) -> None:
+    task, agent, other, by_day = (
+        Scope.parse(text) for text in ("task:t1", "agent:t1/a", "agent:t2/a", "agent:t1/a@day")
+    )
 
     async def everything() -> None:
         await put_events(pool, 1, scope=task)
         await put_events(pool, 2, scope=agent, kind=EventKind.TURN)
         await put_events(pool, 3, scope=other, kind=EventKind.TURN)
         await put_events(pool, 4, scope=None)
+        await put_events(pool, 5, scope=by_day)
 
     await everything()
     async with (
-        feed.subscribe(TENANT, [EventKind.TURN], 0) as turns,
-        feed.subscribe(TENANT, None, 0, scopes=[task]) as of_task,
-        feed.subscribe(TENANT, [EventKind.TURN], 0, scopes=[agent]) as both,
+        feed.subscribe(TENANT, [EventKind.TURN], OLDEST) as turns,
+        feed.subscribe(TENANT, None, OLDEST, scopes=[task]) as of_task,
+        feed.subscribe(TENANT, [EventKind.TURN], OLDEST, scopes=[agent]) as both,
+        feed.subscribe(TENANT, None, OLDEST, scopes=[agent]) as of_agent,
+        feed.subscribe(TENANT, None, OLDEST, scopes=[by_day]) as of_limit,
     ):
         assert await take(turns, 2) == [2, 3]
-        assert await take(of_task, 2) == [1, 2]
+        assert await take(of_task, 3) == [1, 2, 5]
         assert await take(both, 1) == [2]
+        assert await take(of_agent, 2) == [2, 5]
+        assert await take(of_limit, 1) == [5]
         await everything()  # the same once they are live
         assert await take(turns, 2) == [2, 3]
-        assert await take(of_task, 2) == [1, 2]
+        assert await take(of_task, 3) == [1, 2, 5]
         assert await take(both, 1) == [2]
+        assert await take(of_agent, 2) == [2, 5]
+        assert await take(of_limit, 1) == [5]
 
 
 async def test_subscribers_that_join_under_load_lose_and_repeat_nothing(pool: Pool, feed: Feed) -> None:
     async def listen(pause: float) -> list[int]:
         await asyncio.sleep(pause)
-        async with feed.subscribe(TENANT, after=0) as events:
+        async with feed.subscribe(TENANT, start=OLDEST) as events:
             return await take(events, 1_000)
 
     writing = [put_events(pool, *range(start, start + 200)) for start in range(0, 1_000, 200)]
@@ -154,8 +176,8 @@ async def test_a_subscriber_that_falls_behind_loses_nothing_and_buffers_little(
 async def test_two_processes_give_the_same_positions(pool: Pool, feed: Feed) -> None:
     async with (
         running(pool) as other,
-        feed.subscribe(TENANT, after=0) as here,
-        other.subscribe(TENANT, after=0) as there,
+        feed.subscribe(TENANT, start=OLDEST) as here,
+        other.subscribe(TENANT, start=OLDEST) as there,
     ):
         await asyncio.gather(*(put_events(pool, *range(start, start + 50)) for start in range(0, 500, 50)))
         assert await read(here, 500) == await read(there, 500)
@@ -168,7 +190,9 @@ async def test_an_event_that_another_process_has_shown_already_is_not_shown_agai
     async with running(pool) as feed:
         await until(lambda: feed.position == 1)
         feed.position = 0  # it has not read what the client has seen elsewhere
-        async with feed.subscribe(TENANT, after=1) as own:
+        start = await feed.start(TENANT, 1)
+        assert start == Start(1, None)
+        async with feed.subscribe(TENANT, start=start) as own:
             await put_events(pool, 2)
             assert await take(own, 1) == [2]
 
@@ -178,18 +202,20 @@ async def test_a_subscriber_that_comes_back_after_retention_has_a_gap(pool: Pool
     await put_events(pool, 4, tenant="other")
     await until(lambda: feed.position == 4)
     assert await Events(pool).forget(timedelta(0), 2) == 2
-    async with feed.subscribe(TENANT, after=1) as late, feed.subscribe(TENANT, after=2) as just:
-        assert (late.gap, just.gap) == (Gap.FORGOTTEN, None)
-        assert await take(late, 1) == await take(just, 1) == [3]
-    async with feed.subscribe("other", after=0) as other:
-        assert other.gap is None
+    late, just = await feed.start(TENANT, 1), await feed.start(TENANT, 2)
+    assert (late, just) == (Start(1, Gap.FORGOTTEN), Start(2, None))
+    for start in (late, just):
+        async with feed.subscribe(TENANT, start=start) as events:
+            assert await take(events, 1) == [3]
+    assert await feed.start("other", 0) == Start(0, None)
 
 
 async def test_a_position_that_was_never_given_continues_with_what_comes(pool: Pool, feed: Feed) -> None:
     await put_events(pool, 1)
     await until(lambda: feed.position == 1)
-    async with feed.subscribe(TENANT, after=1_000) as events:
-        assert events.gap is Gap.AHEAD
+    start = await feed.start(TENANT, 1_000)
+    assert start == Start(1, Gap.AHEAD)
+    async with feed.subscribe(TENANT, start=start) as events:
         await put_events(pool, 2)
         assert await take(events, 1) == [2]
 
@@ -266,7 +292,7 @@ async def test_who_joins_while_an_event_is_on_its_way_gets_it_once(pool: Pool) -
         async def join_on_the_first() -> list[int]:
             async with feed.subscribe(TENANT) as events:
                 await take(events, 1)
-                async with feed.subscribe(TENANT, after=before) as joined:
+                async with feed.subscribe(TENANT, start=Start(before, None)) as joined:
                     return await take(joined, 2)
 
         joining = [asyncio.create_task(join_on_the_first()) for _ in range(2 * module.SLICE)]

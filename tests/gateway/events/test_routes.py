@@ -42,6 +42,7 @@ class Listener:
     client: httpx.AsyncClient
     seen: list[dict[str, Any]] = field(default_factory=list)
     last_id: str | None = None
+    """Where it continues: behind its last event, or where the last connection began."""
     comments: list[str] = field(default_factory=list)
     retry: int | None = None
 
@@ -52,6 +53,7 @@ class Listener:
         async with self.client.stream("GET", f"/v1/events{query}", headers=headers, timeout=60) as response:
             assert response.status_code == 200, await response.aread()
             assert response.headers["content-type"].startswith("text/event-stream")
+            self.last_id = response.headers["Purser-Last-Event-Id"]
             yield response.aiter_lines()
 
     async def listen(self, count: int, query: str = "") -> list[dict[str, Any]]:
@@ -133,6 +135,18 @@ async def test_it_continues_behind_the_last_id_and_the_header_goes_before_the_qu
     listener = Listener(admin)
     assert numbers(await listener.listen(2, "?after=0")) == [1, 2]
     assert numbers(await listener.listen(4, "?after=0")) == [1, 2, 3, 4]
+
+
+async def test_a_stream_that_breaks_off_before_its_first_event_loses_nothing(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    listener = Listener(admin)
+    async with listener.open():
+        pass
+    await put_events(gateway.pool, 1)
+    await until_numbered(gateway.pool)
+    async with asyncio.timeout(60):
+        assert numbers(await listener.listen(1)) == [1]
 
 
 async def test_kinds_and_scopes_may_be_chosen(gateway: RunningGateway, admin: httpx.AsyncClient) -> None:

@@ -62,7 +62,7 @@ what to do; `retryable` and `retry_after_ms` say whether and when to repeat the 
 | --- | --- | --- | --- |"""
 WIDTH = 120
 OTHERS = {
-    "body-refused": ("413, 415", "The body is refused", "Send less, or JSON."),
+    "body-refused": ("413, 415", "The body is refused", "Send less, or JSON that is not compressed."),
     "decision-refused": (
         "403, 409",
         "The decision is refused",

@@ -6,9 +6,9 @@ from http import HTTPStatus
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp
 
 from purser.gateway.access import keys, sign_in
@@ -106,13 +106,14 @@ async def _invalid(_: Request, error: Exception) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    answer = from_http(error).response()
+    problem = from_http(error)
+    answer = proxy.in_words(problem, request.scope["path"]) or problem.response()
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        answer.headers["Allow"] = ", ".join(_methods(request.url.path))
+        answer.headers["Allow"] = ", ".join(_methods(request))
     return answer
 
 
-def _methods(path: str) -> list[str]:
-    """The methods that a path accepts, over all endpoints that share it."""
-    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
-    return sorted({method for route in routes if route.path_regex.fullmatch(path) for method in route.methods or ()})
+def _methods(request: Request) -> list[str]:
+    """The methods that the path of a request accepts, over all endpoints that share it."""
+    routes = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in routes if isinstance(route, Route) for method in route.methods or ()})

@@ -17,7 +17,7 @@ GatewayError
 ├── SecretUnreadable      a stored secret was encrypted with a key that is not configured
 ├── LinkInvalid           a link to an approval request is cut off or was changed
 │   └── LinkExpired       the link has expired
-├── BodyRefused           the body is too large, or not JSON
+├── BodyRefused           the body is too large, compressed, or not JSON
 ├── GatewayStopping       the gateway has been asked to stop
 └── TemporalUnavailable   Temporal does not answer
 """
@@ -96,7 +96,7 @@ class LinkExpired(LinkInvalid):
 
 
 class BodyRefused(GatewayError):
-    """The body is too large, or not JSON."""
+    """The body is too large, compressed, or not JSON."""
 
     def __init__(self, message: str, *, status: int) -> None:
         super().__init__(message)

@@ -44,11 +44,13 @@ def health_router(checks: Mapping[str, Check], stopping: Callable[[], bool] = la
     """
     router, cached = APIRouter(tags=["health"]), _CachedChecks(checks)
 
+    @router.head("/healthz", include_in_schema=False)  # as load balancers ask
     @router.get("/healthz")
     async def healthz() -> Alive:
         """Always 200: the process is alive."""
         return Alive(status="alive")
 
+    @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz", response_model=Ready)
     async def readyz() -> Response:
         """200 if all dependencies are available, else 503: names those that are not, or says that the gateway stops."""

@@ -53,9 +53,11 @@ def _forwarded(request: Request) -> dict[str, Any]:
     passed = [header for header in request.headers.raw if header[0] not in (*_CLIENT, *_CONNECTION)]
     client = (address(request.scope).encode(), request.url.scheme.encode())
     has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
+    query = request.scope["query_string"]
     return {
         "method": request.method,
-        "url": str(request.url.replace(scheme="http")),
+        "url": "http://pages",  # only for the client: no URL of it takes every path that a server does
         "headers": [*passed, *zip(_CLIENT, client, strict=True)],
         "content": request.stream() if has_body else None,
+        "extensions": {"target": request.scope["raw_path"] + (b"?" + query if query else b"")},
     }

@@ -101,7 +101,8 @@ class WebhookSettings(Group):
     """URL prefixes that webhooks may use, as `https://host[:port][/prefix]`, comma-separated; without any, no webhook
     can be created."""
     public_url: str | None = None
-    """Public URL of the dashboard, for links in messages. Default: the gateway's address on its own machine."""
+    """Public URL of the dashboard, for links. Default: the gateway's address on its own machine; sign-in links then
+    lead to where they were asked for."""
     events_retention_days: int = Field(90, ge=1, le=36_500)
     """Days after which events and finished deliveries are deleted."""
 

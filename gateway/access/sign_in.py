@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
@@ -35,6 +35,7 @@ router = APIRouter(include_in_schema=False)
 links = APIRouter(route_class=Route, prefix="/v1/sign-in-links", tags=["keys"])
 
 FORM_FIELD = "csrf"
+_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +60,18 @@ async def create_link(caller: Reader, use: Use, request: Request, once: OnceOnly
 
     async def act(connection: Connection | None) -> SignInLinkView:
         link = await use.browser_sessions.link(caller, connection)
-        url = f"{request.base_url}sign-in#{link.token}"
+        url = f"{reached_at(use.public_url, str(request.base_url)).rstrip('/')}{SIGN_IN}#{link.token}"
         return SignInLinkView(url=url, token=link.token, expires_at=link.expires_at)
 
     return await once.do(caller, SignInLinkView, act, secrets=("url", "token"))
 
 
+def reached_at(public_url: str, asked_at: str) -> str:
+    """The address for a link: the public one, unless it names only this machine, where the browser may not be."""
+    return asked_at if urlsplit(public_url).hostname in _THIS_MACHINE else public_url
+
+
+@router.head(SIGN_IN)
 @router.get(SIGN_IN)
 async def show(wanted: Annotated[str, Query(alias="next")] = HOME) -> Response:
     """The sign-in page. It posts a token that follows the `#` of its address."""

@@ -32,7 +32,7 @@ Answer = Mapping[str, Any] | BaseModel
 """What an endpoint returns: the fields that its response model has, or that model."""
 _GIVEN = {"body", "caller", "use"}
 """Parameters of an endpoint that can be served directly, apart from those of its path and query."""
-_ONCE = (b"authorization", b"content-type", b"content-length")
+_ONCE = (b"authorization", b"content-type", b"content-length", b"content-encoding")
 
 
 def _dump(model: Any) -> msgspec.Raw:
@@ -180,10 +180,11 @@ def _plain_headers(scope: Scope) -> dict[bytes, bytes] | None:
 
 
 def _is_plain(headers: Mapping[bytes, bytes]) -> bool:
-    """Whether a body is JSON, and not known to be too large."""
+    """Whether a body is JSON, neither compressed nor known to be too large."""
     media_type = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     length = headers.get(b"content-length", b"0")
-    return media_type == JSON.encode() and length.isdigit() and int(length) <= MAX_BODY
+    is_small = length.isdigit() and int(length) <= MAX_BODY
+    return is_small and media_type == JSON.encode() and b"content-encoding" not in headers
 
 
 async def _read(body: _Replayed) -> bytes | None:

@@ -29,13 +29,16 @@ _AGE = {"Cache-Control": "public, max-age=300", "X-Content-Type-Options": "nosni
 router = APIRouter(include_in_schema=False)
 
 
+@router.head("/docs")
 @router.get("/docs")
+@router.head(PREFIX)
 @router.get(PREFIX)
 def first_page() -> Response:
     """Redirects to the first page."""
     return RedirectResponse(PREFIX + FIRST_PAGE)
 
 
+@router.head(PREFIX + "{name:path}")
 @router.get(PREFIX + "{name:path}")
 def show(name: str) -> Response:
     """Returns a page, an image or an example. Runs in a thread, because a page is rendered on first use.

@@ -105,7 +105,7 @@ class StreamOpening:
 
 
 class RequestLimits:
-    """Rejects NUL characters in paths and queries, and bodies of a wrong media type or size."""
+    """Rejects NUL characters in paths and queries, and bodies of a wrong media type or size or compressed ones."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app = app
@@ -146,6 +146,7 @@ def _limited(scope: Scope, receive: Receive, most: int, on_large: Callable[[], N
     """
     headers, size, is_large = Headers(scope=scope), 0, False
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    coding = headers.get("content-encoding", "identity").strip().lower()
     length = headers.get("content-length", "")
     declared = int(length) if length.isdecimal() else 0
     accepted = _media_types(scope["path"])
@@ -164,6 +165,8 @@ def _limited(scope: Scope, receive: Receive, most: int, on_large: Callable[[], N
         message = await receive()
         size += len(message.get("body", b""))
         check(size)
+        if size and coding != "identity":
+            raise BodyRefused(f"content encoding {coding[:80]!r} is not accepted: send it uncompressed", status=415)
         if size and media_type not in accepted:
             raise BodyRefused(
                 f"content type {media_type[:80]!r} is not accepted: send {' or '.join(accepted)}", status=415

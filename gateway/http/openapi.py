@@ -73,6 +73,7 @@ def openapi_router(app: FastAPI) -> APIRouter:
         body = json.dumps(app.openapi()).encode()
         return body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
+    @router.head("/openapi.json")
     @router.get("/openapi.json")
     async def show(request: Request) -> Response:
         body, tag = await asyncio.to_thread(made)

@@ -17,11 +17,6 @@ from purser.gateway.proxy.covered import check_covered
 from purser.gateway.proxy.held_call import Charged
 from purser.gateway.proxy.verdicts import Denial
 
-_OPTIONS = {
-    "metadata", "service_tier", "stop_sequences", "temperature", "thinking", "tool_choice", "top_k", "top_p",
-}  # fmt: skip
-_COUNTED = {"model", "messages", "system", "tools", "tool_choice", "thinking"}
-_KNOWN = {"model", "messages", "system", "tools", "max_tokens", "stream", *_OPTIONS}
 _CONVERTED = {"model", "messages", "tools", "max_tokens", "stream"}
 _ROLES = ("user", "assistant", "system")
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
@@ -34,19 +29,27 @@ _KINDS = {
 class CountBody(BaseModel):
     """The part of a request that is counted."""
 
-    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+    model_config = ConfigDict(strict=True, frozen=True)
 
     model: Model
     messages: Annotated[Objects, Field(min_length=1, max_length=MAX_MESSAGES)]
     system: str | Objects | None = None
     tools: Annotated[Objects, Field(max_length=MAX_TOOLS)] | None = None
+    tool_choice: dict[str, Any] | None = None
+    thinking: dict[str, Any] | None = None
 
 
 class MessagesBody(CountBody):
-    """The part of a request that the proxy itself reads."""
+    """A request: what is counted, and what goes to the provider unchanged."""
 
     max_tokens: Cap
     stream: bool | None = None
+    metadata: dict[str, Any] | None = None
+    service_tier: str | None = None
+    stop_sequences: list[str] | None = None
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
 
 
 B = TypeVar("B", bound=CountBody)
@@ -78,12 +81,12 @@ def read_messages(content: bytes) -> MessagesBody:
         RequestValidationError: it is not JSON.
         InvalidRequest: it is no such request; names the field, never its value.
     """
-    return _checked(read_body(MessagesBody, content, _KNOWN))
+    return _checked(read_body(MessagesBody, content, set(MessagesBody.model_fields)))
 
 
 def read_count(content: bytes) -> CountBody:
     """Reads the body of `messages/count_tokens`; raises as `read_messages` does."""
-    return _checked(read_body(CountBody, content, _COUNTED))
+    return _checked(read_body(CountBody, content, set(CountBody.model_fields)))
 
 
 def _checked(body: B) -> B:

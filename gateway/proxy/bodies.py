@@ -1,8 +1,9 @@
 """Bodies of requests to models: what is read, what is passed on, and what is refused."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from purser.activities.models.names import check_model_name
 from purser.budget.errors import InvalidRequest
@@ -19,6 +20,25 @@ Cap = Annotated[int, Field(ge=1, le=MAX_CALL_TOKENS)]
 Objects = list[dict[str, Any]]
 Model = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(check_model_name)]
 B = TypeVar("B", bound=BaseModel)
+
+
+class PassedOn(BaseModel):
+    """Parameters that go to the provider unchanged. What their types do not allow would only fail there."""
+
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+    parallel_tool_calls: bool | None = None
+    prompt_cache_key: str | None = None
+    safety_identifier: str | None = None
+    service_tier: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    user: str | None = None
+
+
+def options_of(passed_on: type[BaseModel], body: BaseModel) -> dict[str, Any]:
+    """The parameters of a body that a class names, without those that are not given."""
+    return {name: value for name in passed_on.model_fields if (value := getattr(body, name)) is not None}
 
 
 def read_body(body: type[B], content: bytes, known: set[str]) -> B:
@@ -44,6 +64,18 @@ def read_body(body: type[B], content: bytes, known: set[str]) -> B:
     try:
         return body.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = ".".join(str(part) for part in first["loc"][:6])
-        raise InvalidRequest(f"{place} is not valid: {first['msg'][:200].lower()}") from None
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        # Of the alternatives of a type, the one that fits best fails deepest.
+        place, message = max(((_place(one["loc"], value), one["msg"]) for one in found), key=lambda one: len(one[0]))
+        raise InvalidRequest(f"{'.'.join(place)} is not valid: {message[:200].lower()}") from None
+
+
+def _place(location: Iterable[int | str], body: Any) -> list[str]:
+    """The place of an error in a body, without the alternatives of its type, which pydantic names too."""
+    first, *rest = location
+    place, value = [str(first)], body.get(first)
+    for part in rest:
+        if part in (value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()):
+            place.append(str(part)[:80])
+            value = value[part]
+    return place

@@ -104,6 +104,8 @@ def _is_audio(part: Mapping[str, Any]) -> bool:
 def _is_whole(part: Mapping[str, Any]) -> bool:
     """Whether the content of a part can be counted: it is in the part, or it is an image."""
     match part:
+        case {"type": "text"}:
+            return isinstance(part.get("text"), str)
         case {"type": "image_url", "image_url": image}:
             return _is_image(image if isinstance(image, Mapping) else {"url": image})
         case {"type": "file", "file": {"file_data": str(data)} as file}:

@@ -13,7 +13,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from purser.activities.models.embedding_requests import Embeddings
 from purser.activities.models.partial_replies import PartialReply
 from purser.budget.usage import Usage
-from purser.gateway.proxy.bodies import MAX_MESSAGES, MAX_TEXTS, MAX_TOOLS, Cap, Model, Objects, read_body
+from purser.gateway.proxy.bodies import (
+    MAX_MESSAGES,
+    MAX_TEXTS,
+    MAX_TOOLS,
+    Cap,
+    Model,
+    Objects,
+    PassedOn,
+    options_of,
+    read_body,
+)
 from purser.gateway.proxy.chat_call import ChatRequest
 from purser.gateway.proxy.covered import NEVER, check_covered
 from purser.gateway.proxy.embedding_call import VectorsRequest
@@ -21,14 +31,6 @@ from purser.gateway.proxy.held_call import Charged
 from purser.gateway.proxy.verdicts import Denial
 
 DONE = b"data: [DONE]\n\n"
-_OWN = {"model", "messages", "tools", "max_tokens", "max_completion_tokens", "stream", "stream_options", "n"}
-PASSED_ON = {
-    "frequency_penalty", "logit_bias", "logprobs", "metadata", "modalities",
-    "parallel_tool_calls", "presence_penalty", "prompt_cache_key", "reasoning_effort", "response_format",
-    "safety_identifier", "seed", "service_tier", "stop", "store", "temperature", "thinking", "tool_choice",
-    "top_logprobs", "top_p", "user", "verbosity",
-}  # fmt: skip
-"""Parameters that go to the provider unchanged; texts in them are counted."""
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -38,10 +40,28 @@ class _StreamOptions(BaseModel):
     include_usage: bool = False
 
 
-class ChatBody(BaseModel):
-    """The part of a chat request that the proxy itself reads."""
+class ChatOptions(PassedOn):
+    """Parameters that go to the provider unchanged; texts in them are counted."""
 
-    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+    frequency_penalty: float | None = None
+    logit_bias: dict[str, Any] | None = None
+    logprobs: bool | None = None
+    metadata: dict[str, Any] | None = None
+    modalities: list[str] | None = None
+    presence_penalty: float | None = None
+    reasoning_effort: str | None = None
+    response_format: dict[str, Any] | None = None
+    seed: int | None = None
+    stop: str | list[str] | None = None
+    store: bool | None = None
+    thinking: dict[str, Any] | None = None
+    tool_choice: str | dict[str, Any] | None = None
+    top_logprobs: int | None = None
+    verbosity: str | None = None
+
+
+class ChatBody(ChatOptions):
+    """A chat request."""
 
     model: Model
     messages: Annotated[Objects, Field(min_length=1, max_length=MAX_MESSAGES)]
@@ -54,10 +74,8 @@ class ChatBody(BaseModel):
 
     def asked(self) -> ChatRequest:
         """What the model is asked."""
-        options = {name: value for name, value in (self.model_extra or {}).items() if value is not None}
-        return ChatRequest(
-            self.model, self.messages, self.tools or (), self.max_completion_tokens or self.max_tokens, options
-        )
+        cap = self.max_completion_tokens or self.max_tokens
+        return ChatRequest(self.model, self.messages, self.tools or (), cap, options_of(ChatOptions, self))
 
 
 class EmbeddingsBody(BaseModel):
@@ -99,8 +117,8 @@ def read_chat(content: bytes) -> ChatBody:
         InvalidRequest: it is not a chat request; names the field, never its value.
         Unsupported: it asks for something whose price no hold covers.
     """
-    body = read_body(ChatBody, content, _OWN | PASSED_ON | set(NEVER))
-    check_covered(body.messages, body.tools or (), body.model_extra or {})
+    body = read_body(ChatBody, content, {*ChatBody.model_fields, *NEVER})
+    check_covered(body.messages, body.tools or (), options_of(ChatOptions, body) | (body.model_extra or {}))
     return body
 
 

@@ -29,7 +29,6 @@ class ResponsesDialect:
 
     def __init__(self, body: ResponsesBody) -> None:
         self.streams = bool(body.stream)
-        extra = body.model_extra or {}
         self._about: dict[str, Any] = {
             "id": f"resp_{uuid.uuid4().hex}",
             "object": "response",
@@ -40,15 +39,15 @@ class ResponsesDialect:
             "max_output_tokens": body.max_output_tokens,
             "metadata": body.metadata or {},
             "model": body.model,
-            "parallel_tool_calls": extra.get("parallel_tool_calls", True),
+            "parallel_tool_calls": body.parallel_tool_calls is not False,
             "previous_response_id": None,
             "reasoning": {"effort": body.reasoning.effort if body.reasoning else None, "summary": None},
             "store": False,
-            "temperature": extra.get("temperature"),
+            "temperature": body.temperature,
             "text": {"format": (body.text and body.text.format) or {"type": "text"}},
             "tool_choice": body.tool_choice or "auto",
             "tools": body.tools or [],
-            "top_p": extra.get("top_p"),
+            "top_p": body.top_p,
             "truncation": "disabled",
         }
         self._items = _Items()

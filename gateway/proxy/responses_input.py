@@ -6,14 +6,20 @@ from typing import Annotated, Any, NoReturn
 from pydantic import BaseModel, ConfigDict, Field
 
 from purser.budget.errors import InvalidRequest
-from purser.gateway.proxy.bodies import MAX_MESSAGES, MAX_TOOLS, Cap, Model, Objects, read_body
+from purser.gateway.proxy.bodies import (
+    MAX_MESSAGES,
+    MAX_TOOLS,
+    Cap,
+    Model,
+    Objects,
+    PassedOn,
+    options_of,
+    read_body,
+)
 from purser.gateway.proxy.chat_call import ChatRequest
 from purser.gateway.proxy.covered import RUN_ELSEWHERE, check_covered
 from purser.gateway.proxy.verdicts import Unsupported
 
-_PASSED_ON = {
-    "parallel_tool_calls", "prompt_cache_key", "safety_identifier", "service_tier", "temperature", "top_p", "user",
-}  # fmt: skip
 _WITHOUT_EFFECT = {"include", "max_tool_calls", "metadata", "stream_options"}
 """About parts that a reply here does not have; metadata comes back with the reply."""
 _STORED = "Purser stores no responses: send the whole conversation as input"
@@ -42,10 +48,8 @@ class _Text(BaseModel):
     verbosity: str | None = None
 
 
-class ResponsesBody(BaseModel):
-    """The part of a request that the proxy itself reads."""
-
-    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+class ResponsesBody(PassedOn):
+    """The part of a request that the proxy itself reads, and what it passes on."""
 
     model: Model
     input: Annotated[str, Field(min_length=1)] | Annotated[Objects, Field(min_length=1, max_length=MAX_MESSAGES)]
@@ -62,8 +66,7 @@ class ResponsesBody(BaseModel):
 
     def asked(self) -> ChatRequest:
         """What the model is asked; raises `InvalidRequest` and `Unsupported`."""
-        extra = self.model_extra or {}
-        options = {name: extra[name] for name in _PASSED_ON if extra.get(name) is not None}
+        options = options_of(PassedOn, self)
         if self.tool_choice is not None:
             options["tool_choice"] = _tool_choice(self.tool_choice)
         if self.reasoning is not None and self.reasoning.effort is not None:
@@ -86,7 +89,7 @@ def read_responses(content: bytes) -> ResponsesBody:
         InvalidRequest: it is no such request; names the field, never its value.
         Unsupported: it asks for what the proxy does not do.
     """
-    known = {*ResponsesBody.model_fields, *_PASSED_ON, *_WITHOUT_EFFECT, *_UNSUPPORTED}
+    known = {*ResponsesBody.model_fields, *_WITHOUT_EFFECT, *_UNSUPPORTED}
     body = read_body(ResponsesBody, content, known)
     for name, remedy in _UNSUPPORTED.items():
         if (body.model_extra or {}).get(name):
@@ -130,7 +133,7 @@ def _messages(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _message(item: Mapping[str, Any], where: str) -> dict[str, Any]:
     role = item.get("role")
-    if role not in _ROLES:
+    if not isinstance(role, str) or role not in _ROLES:
         raise InvalidRequest(f"{where}.role is not valid: use one of {', '.join(_ROLES)}")
     return {"role": _ROLES[role], "content": _content(item.get("content"), f"{where}.content")}
 

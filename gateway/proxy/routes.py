@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 from fastapi import APIRouter, Query, Request
@@ -27,6 +28,7 @@ from purser.gateway.proxy.responses import ResponsesDialect
 from purser.gateway.proxy.responses_input import read_responses
 from purser.gateway.proxy.verdicts import Denial, Unsupported, denial_of, of_problem
 from purser.gateway.services import Services, Use
+from purser.wire.problems import Problem
 
 ErrorOf: TypeAlias = Callable[[Denial], dict[str, Any]]
 """Makes the body of an error."""
@@ -64,7 +66,22 @@ class AnthropicRoute(_ProxyRoute):
 B = TypeVar("B")
 of_openai = APIRouter(route_class=OpenAIRoute, prefix="/openai/v1", tags=["proxy"])
 of_anthropic = APIRouter(route_class=AnthropicRoute, prefix="/anthropic/v1", tags=["proxy"])
-_WORDS: dict[str, ErrorOf] = {of_openai.prefix: openai.error_of, of_anthropic.prefix: anthropic.error_of}
+
+
+@dataclass(frozen=True, slots=True)
+class _Protocol:
+    """The protocol of a provider."""
+
+    router: APIRouter
+    error_of: ErrorOf
+
+    def served(self) -> list[str]:
+        """Methods and paths of its endpoints."""
+        routes = [route for route in self.router.routes if isinstance(route, Route)]
+        return [f"{method} {route.path_format}" for route in routes for method in route.methods or ()]
+
+
+_PROTOCOLS = (_Protocol(of_openai, openai.error_of), _Protocol(of_anthropic, anthropic.error_of))
 
 
 class ProxyErrors:
@@ -78,9 +95,8 @@ class ProxyErrors:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope["path"] if scope["type"] == "http" else ""
-        error_of = next((words for prefix, words in _WORDS.items() if path.startswith(prefix)), None)
-        if error_of is None:
+        protocol = _protocol_of(scope["path"]) if scope["type"] == "http" else None
+        if protocol is None:
             await self._app(scope, receive, send)
             return
         begun = False
@@ -97,7 +113,20 @@ class ProxyErrors:
                 raise
             if isinstance(error, LedgerUnavailable):
                 self._metrics.calls.ledger_unavailable("http")
-            await _denied(denial_of(error, ""), error_of)(scope, receive, send)
+            await _denied(denial_of(error, ""), protocol.error_of)(scope, receive, send)
+
+
+def in_words(problem: Problem, path: str) -> Response | None:
+    """An error of the router in the words of the protocol below which the path is; `None` if it is below none."""
+    protocol = _protocol_of(path)
+    if protocol is None:
+        return None
+    remedy = f"There are {', '.join(protocol.served())}."
+    return _denied(of_problem(problem.model_copy(update={"remedy": remedy})), protocol.error_of)
+
+
+def _protocol_of(path: str) -> _Protocol | None:
+    return next((one for one in _PROTOCOLS if path.startswith(one.router.prefix)), None)
 
 
 def _denied(denial: Denial, error_of: ErrorOf) -> Response:

@@ -23,6 +23,7 @@ _PROVIDER_REMEDY = {
     "authentication": "configure the key of its provider for the gateway",
     "provider_not_allowed": "name a model of an allowed provider, or set PURSER_ALLOWED_PROVIDERS",
     "bad_model_name": "name a model as LiteLLM does, for example openai/gpt-4o",
+    "request_not_built": "check its parameters, and that this model takes all of them",
 }
 
 
@@ -121,6 +122,8 @@ def _failed(failure: ProviderError) -> Denial:
         status = failure.status
     elif failure.reason in _NO_MODEL:
         status = HTTPStatus.NOT_FOUND
+    elif failure.reason == "request_not_built":
+        status = HTTPStatus.BAD_REQUEST
     else:
         status = HTTPStatus.BAD_GATEWAY
     return Denial(status, f"provider_{failure.reason}", message, retries, retry_ms)

@@ -11,6 +11,7 @@ import pytest
 
 from purser.gateway.access.browsers import COOKIE, CSRF_HEADER, csrf_token, local_path
 from purser.gateway.access.roles import Role
+from purser.gateway.access.sign_in import reached_at
 from purser.gateway.dashboard.serving.asset_files import ASSETS_AT
 from tests.gateway.conftest import RunningGateway
 
@@ -163,7 +164,7 @@ async def test_a_link_carries_its_token_where_no_server_sees_it_and_works_once(
     gateway: RunningGateway, admin: httpx.AsyncClient
 ) -> None:
     made = (await admin.post("/v1/sign-in-links")).json()
-    assert made["url"] == f"{gateway.url}/sign-in#{made['token']}"
+    assert made["url"] == f"https://purser.example.com/sign-in#{made['token']}", "at the public address"
     browser, second = await anonymous(gateway), await anonymous(gateway)
     assert (await browser.post("/sign-in", json={"token": made["token"]})).status_code == 200
     assert (await browser.get("/v1/keys")).status_code == 200, "as the admin whose key made it"
@@ -171,6 +172,22 @@ async def test_a_link_carries_its_token_where_no_server_sees_it_and_works_once(
     assert again.status_code == 401
     assert "links work once" in again.json()["detail"]
     assert COOKIE not in second.cookies
+
+
+@pytest.mark.parametrize(
+    ("public_url", "reached"),
+    [
+        ("https://purser.example.com/", "https://purser.example.com/"),
+        ("http://10.0.0.5:8000", "http://10.0.0.5:8000"),
+        ("http://127.0.0.1:8000", "http://server:8000/"),
+        ("http://[::1]:8000", "http://server:8000/"),
+        ("http://localhost:8000", "http://server:8000/"),
+    ],
+)
+def test_a_link_leads_to_where_it_was_asked_for_if_the_public_address_is_of_one_machine(
+    public_url: str, reached: str
+) -> None:
+    assert reached_at(public_url, "http://server:8000/") == reached
 
 
 async def test_of_many_concurrent_uses_of_a_link_one_succeeds(

@@ -1,5 +1,7 @@
 """Bad input: a clear 4xx that names the field, and nothing written."""
 
+import gzip
+import json
 from typing import Any
 
 import httpx
@@ -174,6 +176,15 @@ async def test_a_body_that_is_no_json_object_is_refused(gateway: RunningGateway,
         assert answer.headers["content-type"] == "application/problem+json"
         assert status != 422 or answer.json()["field"] in ("body", "key", "path"), answer.json()
     assert await gateway.rows() == before
+
+
+async def test_a_compressed_body_is_refused_as_such(admin: httpx.AsyncClient) -> None:
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    answer = await admin.post("/v1/holds", content=gzip.compress(json.dumps(HOLD).encode()), headers=headers)
+    assert (answer.status_code, answer.json()["type"]) == (415, "urn:purser:body-refused")
+    assert "'gzip' is not accepted: send it uncompressed" in answer.json()["detail"]
+    headers["content-encoding"] = "identity"
+    assert (await admin.post("/v1/holds", json=HOLD, headers=headers)).status_code == 200
 
 
 async def test_the_error_for_invalid_json_names_the_place(admin: httpx.AsyncClient) -> None:

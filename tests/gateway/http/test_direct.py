@@ -146,6 +146,7 @@ UNUSUAL: list[dict[str, Any]] = [
     {"url": "/things/a", "content": b"[" * 60_000, "headers": JSON},
     {"url": "/things/a", "content": b'{"tokens": 5, "note": "\xff"}', "headers": JSON},
     {"url": "/things/a", "content": b'{"tokens": 5}', "headers": {"content-type": "text/plain"}},
+    {"url": "/things/a", "json": {"tokens": 5}, "headers": {"content-encoding": "gzip"}},
     {"url": "/things/a", "content": b'{"tokens": 5}'},
     {"url": "/things/a", "json": {"tokens": 5, "note": "x" * MAX_BODY}},
     {"url": "/things/a"},

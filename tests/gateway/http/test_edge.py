@@ -100,7 +100,7 @@ async def test_readiness_is_looked_at_once_a_second_however_many_ask() -> None:
         looked += 1
         await asyncio.sleep(0)
 
-    [_, readyz] = [route.endpoint for route in health_router({"part": check}).routes]  # type: ignore[attr-defined]
+    *_, readyz = [route.endpoint for route in health_router({"part": check}).routes]  # type: ignore[attr-defined]
     answers = await asyncio.gather(*(readyz() for _ in range(100)))
     assert {answer.status_code for answer in answers} == {200}
     assert looked == 1
@@ -168,6 +168,17 @@ async def test_the_error_for_a_wrong_method_lists_the_allowed_ones(gateway: Runn
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
     answer = await admin.post("/v1/sessions/s1/settings", json={})
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, PUT")
+    answer = await admin.post("/healthz")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")
+
+
+async def test_what_is_open_to_everyone_answers_head_as_get_without_a_body(gateway: RunningGateway) -> None:
+    anonymous = await gateway.with_secret(None)
+    pages = ("/openapi.json", "/sign-in", "/docs", "/docs/", "/docs/quickstart", "/docs/nothing", "/favicon.ico")
+    for path in ("/healthz", "/readyz", *pages, gateway.metrics_url):
+        shown, head = await anonymous.get(path), await anonymous.head(path)
+        assert (head.status_code, head.content) == (shown.status_code, b""), path
+        assert head.headers["content-type"] == shown.headers["content-type"] if shown.content else True, path
 
 
 async def test_over_https_the_cookie_is_bound_to_its_host(gateway: RunningGateway) -> None:

@@ -21,6 +21,7 @@ from tests.gateway.proxy.conftest import HELLO, Proxy
         ({"api_key": "sk-theirs"}, "api_key"),
         ({"temperatur": 1}, "temperatur"),
         ({"tools": [1]}, "tools"),
+        ({"tool_choice": 5}, "tool_choice is not valid"),
     ],
 )
 async def test_a_bad_request_names_what_is_wrong_and_reaches_no_provider(
@@ -64,6 +65,48 @@ async def test_an_unknown_key_gets_an_error_in_the_words_of_the_protocol(
     found = answer.json()["error"]
     assert "key" in found.pop("message")
     assert found == error
+
+
+OPENAI = {"type": "invalid_request_error", "param": None}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "error", "named"),
+    [
+        ("POST", "/openai/v1/completions", 404, OPENAI | {"code": "not_found"}, "POST /openai/v1/chat/completions"),
+        ("GET", "/openai/v1/responses", 405, OPENAI | {"code": "method_not_allowed"}, "POST /openai/v1/responses"),
+        (
+            "POST",
+            "/anthropic/v1/complete",
+            404,
+            {"type": "not_found_error", "code": "not_found"},
+            "POST /anthropic/v1/messages, POST /anthropic/v1/messages/count_tokens",
+        ),
+        (
+            "GET",
+            "/anthropic/v1/messages",
+            405,
+            {"type": "invalid_request_error", "code": "method_not_allowed"},
+            "GET /anthropic/v1/models/{name}",
+        ),
+    ],
+)
+async def test_a_route_that_does_not_exist_gets_an_error_in_the_words_of_the_protocol_that_names_those_that_do(
+    proxy: Proxy, method: str, path: str, status: int, error: dict[str, str | None], named: str
+) -> None:
+    http = await proxy.gateway.client(Role.AGENT)
+    answer = await http.request(method, path)
+    assert (answer.status_code, answer.headers.get("allow")) == (status, "POST" if status == 405 else None)
+    found = answer.json()["error"]
+    assert named in found.pop("message")
+    assert found == error
+
+
+async def test_a_parameter_that_the_model_does_not_take_is_an_error_of_the_request(proxy: Proxy) -> None:
+    client = await proxy.openai(purser_session="s1")
+    with pytest.raises(openai.BadRequestError, match="check its parameters, and that this model takes all of them"):
+        await client.chat.completions.create(model="gpt-4o", messages=HELLO, reasoning_effort="low")
+    assert proxy.provider.served() == ()
 
 
 async def test_a_key_that_may_not_spend_gets_an_error_in_the_words_of_openai(proxy: Proxy) -> None:

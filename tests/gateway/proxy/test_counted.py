@@ -17,7 +17,7 @@ from purser.context.tokens import count_request, count_text
 from purser.gateway.access.roles import Role
 from purser.gateway.proxy.anthropic import MessagesRequest, read_messages
 from purser.gateway.proxy.chat_call import ChatRequest
-from purser.gateway.proxy.openai import PASSED_ON, read_chat, read_embeddings
+from purser.gateway.proxy.openai import ChatOptions, read_chat, read_embeddings
 from purser.gateway.proxy.responses_input import read_responses
 from purser.gateway.proxy.verdicts import Unsupported
 from tests.gateway.conftest import RunningGateway
@@ -172,7 +172,7 @@ def of_example(value: Any) -> Iterator[tuple[str, Any]]:
 
 def of_parameters() -> Iterator[tuple[str, dict[str, Any]]]:
     """Each parameter that goes to the provider unchanged, whether or not the schema has it."""
-    for name in sorted(PASSED_ON):
+    for name in ChatOptions.model_fields:
         for value in (LONG, [LONG], {"x": LONG}, {LONG: 1}, [{"name": "f", "x": LONG}]):
             yield name, {"model": "gpt-4o", "messages": HELLO, name: value}
 

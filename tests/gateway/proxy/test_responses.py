@@ -20,12 +20,20 @@ async def test_a_response_is_charged_as_the_provider_served_it(proxy: Proxy) -> 
     await proxy.limited(limit_tokens=50_000, mode="hard")
     client = await proxy.openai(purser_session="s1")
     raw = await client.responses.with_raw_response.create(
-        model="gpt-4o", instructions="Be kind.", input="hello there", max_output_tokens=50, metadata={"of": "test"}
+        model="gpt-4o",
+        instructions="Be kind.",
+        input="hello there",
+        max_output_tokens=50,
+        metadata={"of": "test"},
+        temperature=0.5,
+        top_p=0.9,
+        parallel_tool_calls=False,
     )
     response = raw.parse()
     [served] = proxy.provider.served()
     assert response.output_text == "You said 2 words, beginning with: hello there"
     assert (response.status, response.incomplete_details, response.metadata) == ("completed", None, {"of": "test"})
+    assert (response.temperature, response.top_p, response.parallel_tool_calls) == (0.5, 0.9, False)
     assert response.usage is not None
     assert response.usage.total_tokens == served.charged_tokens
     assert await proxy.spent() == (served.charged_tokens, 0)

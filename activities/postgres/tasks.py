@@ -199,10 +199,17 @@ def _agent(agent: asyncpg.Record, replies: Mapping[int, str]) -> dict[str, Any]:
         "scope": agent["scope"],
         "refusal": _refusal(agent),
         "shortfall": _shortfall(agent),
+        "failure": _failure(agent),
         "reply": replies.get(agent["reply_seq"]),
         "usage": _usage(agent).to_dict(),
         **{name: agent[name] for name in figures},
     }
+
+
+def _failure(agent: asyncpg.Record) -> dict[str, Any] | None:
+    if agent["failure"] is None:
+        return None
+    return {"attempt": agent["failed_attempt"], "reason": agent["failure"], "at": agent["failed_at"]}
 
 
 def _refusal(agent: asyncpg.Record) -> dict[str, Any] | None:

@@ -17,8 +17,15 @@ select * from task_states where tenant = $1 and task_id = $2;
 -- Usage counts every hold whose path ends in the agent's own scope: its turns, its compressions, its tools' holds.
 -- A refused agent may have made its last call after the call that was refused.
 select a.agent_id, a.status, a.reason, a.scope, a.shortfall, a.reply_seq, c.turns, c.delay_ms, c.output_capped, c.requested,
-       c.refusal, p.approvals, u.*
+       c.refusal, p.approvals, f.attempt as failed_attempt, f.reason as failure, f.at as failed_at, u.*
 from agents a
+left join lateral (
+    select f.attempt, f.reason, f.at
+    from (select key, reply_seq, rejected from calls
+          where tenant = a.tenant and task_id = a.task_id and agent_id = a.agent_id order by created_at desc limit 1) newest
+    join call_failures f on f.tenant = a.tenant and f.key = newest.key
+    where a.ended_at is null and newest.reply_seq is null and newest.rejected is null
+    order by f.attempt desc limit 1) f on true
 cross join lateral (
     select count(reply_seq) as turns, coalesce(sum(delay_ms), 0)::bigint as delay_ms,
            coalesce(bool_or(output_capped), false) as output_capped,

@@ -43,6 +43,17 @@ async def test_a_rate_limit_costs_nothing_and_is_tried_again_when_the_provider_s
     await system.audited()
 
 
+async def test_a_task_shows_why_a_call_is_tried_again(system: World) -> None:
+    system.provider.control.add_fault(fault(FaultKind.RATE_LIMITED, retry_after_ms=600_000))
+    task_id = await system.submit(system.agent("a"))
+    task = await system.until(task_id, lambda task: task["agents"]["a"]["failure"])
+    failure = task["agents"]["a"]["failure"]
+    assert (failure["attempt"], failure["reason"]) == (1, "rate_limited")
+    assert failure["at"] > task["submitted_at"]
+    await system.workflow(task_id).cancel()
+    assert (await system.end(task_id))["agents"]["a"]["failure"] is None
+
+
 @pytest.mark.parametrize(
     "broken",
     [

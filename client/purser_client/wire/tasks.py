@@ -54,6 +54,16 @@ class ShortfallView(View):
     """The figures, and what can be done, in one sentence."""
 
 
+class FailureView(View):
+    """Why the newest attempt of a call failed that is tried again."""
+
+    attempt: int
+    """Number of the attempt, from 1."""
+    reason: str
+    """Stable code, such as `unreachable` or `rate_limited`."""
+    at: datetime
+
+
 class AgentView(View):
     """One agent of a task."""
 
@@ -66,6 +76,8 @@ class AgentView(View):
     """The figures behind the refusal of a refused agent, and what to do about it."""
     shortfall: ShortfallView | None
     """The figures of an agent that failed with `WindowTooSmall`."""
+    failure: FailureView | None = None
+    """The last failure of the call that it is making; `null` if that has not failed."""
     reply: str | None
     usage: AgentUsageView
     turns: int

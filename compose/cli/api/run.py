@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,7 +75,7 @@ def _follow(api: "Gateway", task_id: str) -> dict[str, Any]:
                 task = _fetch(api, path_of(task_id))
                 if task["status"] not in LIVE_TASKS:
                     return task
-                hint = _hint(api, task)
+                hint = "  ".join((*_failures(task), *_hints(api, task)))
                 if console.is_terminal:
                     live.update(_progress(task, hint), refresh=True)
                 elif (line := _line(task, hint)) != seen:
@@ -118,15 +119,21 @@ def _line(task: dict[str, Any], hint: str) -> str:
     return f"{task['task_id']} {task['status']}: {states}  {hint}".rstrip()
 
 
-def _hint(api: "Gateway", task: dict[str, Any]) -> str:
+def _failures(task: Mapping[str, Any]) -> list[str]:
+    """Why calls of agents are being tried again."""
+    failures = [(agent_id, agent.get("failure")) for agent_id, agent in task["agents"].items()]
+    return [f"{agent_id}: attempt {one['attempt']} failed ({one['reason']})" for agent_id, one in failures if one]
+
+
+def _hints(api: "Gateway", task: dict[str, Any]) -> list[str]:
     """Where to decide what the task waits for; empty while it waits for no decision."""
     if task["status"] != "waiting_approval":
-        return ""
+        return []
     pending = _pending(api, task["task_id"])
     if pending is None:
-        return "purser approvals list --state pending shows what to decide"
+        return ["purser approvals list --state pending shows what to decide"]
     links = [f"{api.url}/approvals?id={approval_id}" for approval_id in pending]
-    return f"decide at {' '.join(links)}" if links else ""
+    return [f"decide at {' '.join(links)}"] if links else []
 
 
 def _pending(api: "Gateway", task_id: str) -> list[str] | None:

@@ -5,9 +5,12 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urljoin
 
+import httpx
 import pytest
 
+from tests.compose.conftest import System
 from tests.support.servers.commands import Commands
 from tests.support.servers.purser import command
 
@@ -31,6 +34,25 @@ def test_people_see_progress_on_stderr_and_the_result_on_stdout(purser: Commands
     assert f"{name} completed" in done.stdout
     assert f"agent:{name}/solo" in done.stdout
     assert f"{name} running" in done.stderr
+
+
+def test_while_a_call_is_tried_again_its_failure_is_shown(
+    system: System, purser: Commands, write_task: Write, name: str
+) -> None:
+    fault = {"kind": "rate_limited", "match": {"text": name}, "retry_after_ms": 600_000}
+    httpx.post(urljoin(system.api_base, "/_control"), json={"faults": [fault]}).raise_for_status()
+    run = subprocess.Popen(
+        [*command(), "run", str(write_task(input=name))],
+        env=purser.env, cwd=purser.home, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert run.stderr is not None
+        line = next(line for line in run.stderr if "failed" in line)
+        purser.json("tasks", "cancel", name)
+        run.communicate(timeout=60)
+    finally:
+        run.kill()
+    assert line == f"{name} running: solo running  solo: attempt 1 failed (rate_limited)\n"
 
 
 def test_a_task_that_does_not_complete_is_exit_code_1_and_still_its_document(

@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from purser_client.operations.operation import listing
+
 Count = Callable[[str], int]
 """Tokens of a text."""
 
@@ -21,11 +23,10 @@ def cautious(text: str) -> int:
 
 def input_tokens(messages: Sequence[Any] | str, tools: Sequence[Any], count: Count) -> int:
     """Tokens of messages, texts or blocks of any provider, and of the tools offered with them."""
-    if isinstance(messages, str):
-        messages = [messages]
+    said = [messages] if isinstance(messages, str) else listing("messages", messages)
     return (
-        sum(count(_text(message)) + _PER_MESSAGE for message in messages)
-        + sum(count(_text(tool)) for tool in tools)
+        sum(count(_text(message)) + _PER_MESSAGE for message in said)
+        + sum(count(_text(tool)) for tool in listing("tools", tools))
         + _PER_CONVERSATION
     )
 

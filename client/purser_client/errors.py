@@ -184,6 +184,16 @@ def problem_of(status: int, body: object) -> Problem | Unanswered | Unreadable:
     return _class_of(status, body)(ProblemView.model_validate(dict(body)))
 
 
+def invalid(detail: str, remedy: str, field: str | None = None) -> InvalidRequest:
+    """The error for a request that the client does not send, as the gateway would answer it."""
+    title = "The request is not valid"
+    return InvalidRequest(
+        ProblemView(
+            type="urn:purser:invalid-request", title=title, status=422, detail=detail, remedy=remedy, field=field
+        )
+    )
+
+
 def not_admitted(answer: HoldView | StepView) -> NotAdmitted:
     """The error for a verdict that admits nothing."""
     return _VERDICTS.get(answer.verdict, NotAdmitted)(answer)

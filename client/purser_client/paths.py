@@ -1,10 +1,10 @@
 """Whose budget the calls of a block are: `with budget_path("user:ana", "session:s1")`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from purser_client.errors import PurserError
+from purser_client.errors import PurserError, invalid
 
 _path: ContextVar[tuple[str, ...]] = ContextVar("purser_path", default=())
 
@@ -17,7 +17,7 @@ def budget_path(*scopes: str) -> Iterator[None]:
         scopes: Outermost first, for example `"user:ana", "session:s1"`.
 
     Raises:
-        ValueError: a scope is no text.
+        InvalidRequest: a scope is no text.
     """
     token = _path.set(tuple(listed(scopes)))
     try:
@@ -31,11 +31,14 @@ def current_path() -> tuple[str, ...]:
     return _path.get()
 
 
-def listed(path: Sequence[str]) -> list[str]:
-    """The scopes of a path; raises `ValueError` for one text, which would be read letter by letter, and for others."""
-    if isinstance(path, str) or not all(isinstance(scope, str) for scope in path):
-        raise ValueError(f"the path {path!r:.140} is no list of texts: write for example ['user:ana', 'session:s1']")
-    return list(path)
+def listed(path: object) -> list[str]:
+    """The scopes of a path. Raises `InvalidRequest` for others, and for one text, which would be read by letters."""
+    if isinstance(path, Iterable) and not isinstance(path, str):
+        scopes = list(path)
+        if all(isinstance(scope, str) for scope in scopes):
+            return scopes
+    detail = f"the path {path!r:.140} is no list of texts"
+    raise invalid(detail, "Write for example ['user:ana', 'session:s1'].", "path")
 
 
 def path_or(default: Sequence[str]) -> Sequence[str]:

@@ -59,16 +59,18 @@ def address_of(url: str | None) -> str:
 
 def headers_of(api_key: str | None) -> Mapping[str, str]:
     """The headers of all requests; the key is as given, or `PURSER_API_KEY`."""
-    found = api_key or os.environ.get("PURSER_API_KEY")
+    found: object = api_key or os.environ.get("PURSER_API_KEY")
     if not found:
         raise PurserError("no key: pass api_key, or set PURSER_API_KEY (`purser keys create` makes one)")
-    if not re.fullmatch("[!-~]+", found):
+    if not isinstance(found, str) or not re.fullmatch("[!-~]+", found):
         # It is a secret, and not repeated.
         raise PurserError("the key is not valid: use printable ASCII characters only, without spaces and line breaks")
     return {"Authorization": f"Bearer {found}", "User-Agent": "purser-client"}
 
 
-def _is_address(url: str) -> bool:
+def _is_address(url: object) -> bool:
+    if not isinstance(url, str):
+        return False
     try:
         parts = urlsplit(url)
         valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0

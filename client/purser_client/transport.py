@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel
 
-from purser_client.errors import PurserError, TimedOut, Unanswered, Unreadable, problem_of
-from purser_client.operations.operation import Operation
+from purser_client.errors import PurserError, TimedOut, Unanswered, Unreadable, invalid, problem_of
+from purser_client.operations.operation import Operation, unsendable
 from purser_client.settings import Patience
 
 M = TypeVar("M", bound=BaseModel)
@@ -19,17 +19,19 @@ _SLOW = frozenset({"sessions_compress", "policies_replay"})
 def request_of(
     client: httpx.Client | httpx.AsyncClient, operation: Operation[Any], patience: Patience
 ) -> httpx.Request:
-    """The request of an operation."""
+    """The request of an operation; raises `InvalidRequest` for what cannot be sent."""
     content = operation.content()
     query = {name: _text(value) for name, value in operation.query.items()}
-    return client.build_request(
-        operation.method,
-        operation.path,
-        params=query or None,
-        headers=dict(operation.headers),
-        timeout=patience.long_timeout_s if operation.name in _SLOW else patience.timeout_s,
-        **({} if content is None else {"json": content}),
-    )
+    headers = dict(operation.headers) | ({} if content is None else {"Content-Type": "application/json"})
+    timeout = patience.long_timeout_s if operation.name in _SLOW else patience.timeout_s
+    try:
+        return client.build_request(
+            operation.method, operation.path, params=query or None, headers=headers, content=content, timeout=timeout
+        )
+    except UnicodeEncodeError as error:
+        raise unsendable(query, str(error)) from None
+    except httpx.InvalidURL as error:
+        raise invalid(f"the address is not valid: {error}", "Use the ids that the gateway has returned.") from None
 
 
 def answer_of(operation: Operation[M], response: httpx.Response) -> M:

@@ -1,15 +1,31 @@
-"""A body that the gateway would refuse is an error before it is sent."""
+"""A request that the gateway would refuse, or that cannot be encoded, is an error before it is sent."""
 
+import math
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from purser_client import InvalidRequest
-from purser_client.operations import approvals, budgets, holds
+from purser_client import InvalidRequest, Patience
+from purser_client.operations import approvals, budgets, holds, reports, sessions, tasks
+from purser_client.operations.operation import Operation
+from purser_client.transport import request_of
 
 SECRET = "what nobody repeats"
+CYCLE: list[Any] = []
+CYCLE.append(CYCLE)
+
+
+def said(content: object) -> Operation[Any]:
+    return sessions.append("s1", [{"role": "user", "content": content}])
+
+
+def asked(key: object) -> Operation[Any]:
+    unchecked: Any = key
+    return sessions.compress("s1", idempotency_key=unchecked)
 
 
 @pytest.mark.parametrize(
@@ -28,11 +44,46 @@ SECRET = "what nobody repeats"
         (lambda: approvals.decide("a1", "approve", decision_id=""), "decision_id"),
         (lambda: budgets.apply({f"session:s{n}": None for n in range(10_001)}), "policies"),
         (lambda: budgets.replay({}, datetime.fromisoformat("2026-11-20T18:00:00")), "since"),
+        (lambda: approvals.decide("a1", SECRET), "decision"),  # type: ignore[arg-type]
+        (lambda: said(datetime.now(UTC)), "messages.0.content"),
+        (lambda: said(SECRET.encode()), "messages.0.content"),
+        (lambda: said({SECRET}), "messages.0.content"),
+        (lambda: said(math.nan), "messages.0.content"),
+        (lambda: said(f"{SECRET}\ud800"), "messages.0.content"),
+        (lambda: said({"a": [1, Path(SECRET)]}), "messages.0.content.a.1"),
+        (lambda: said({SECRET.encode(): 1}), "messages.0.content"),
+        (lambda: said({"\ud800": 1}), "messages.0.content"),
+        (lambda: said(CYCLE), ""),
+        (lambda: said(10**5_000), ""),
+        (lambda: sessions.append("s1", {"role": "user"}), "messages"),  # type: ignore[arg-type]
+        (lambda: sessions.append("s1", SECRET), "messages"),  # type: ignore[arg-type]
+        (lambda: sessions.set_settings("s1", {"a": object()}), "a"),
+        (lambda: sessions.set_user_settings("u1", [SECRET]), "fields"),  # type: ignore[arg-type]
+        (lambda: tasks.submit({SECRET}), ""),  # type: ignore[arg-type]
+        (lambda: holds.settle("h1", {"total": 5, "more": object()}), ""),
+        (lambda: holds.settle("h1", {"total": CYCLE}), ""),
+        (lambda: holds.settle("h1", [SECRET]), "usage"),  # type: ignore[arg-type]
+        (lambda: holds.ask(["session:s1"], 5, tags=SECRET), "tags"),  # type: ignore[arg-type]
+        (lambda: holds.ask_each(5), "holds"),  # type: ignore[arg-type]
+        (lambda: budgets.apply({"session:s1": [SECRET]}), "policies.session:s1"),  # type: ignore[dict-item]
+        (lambda: reports.usage("model", since=SECRET), "since"),  # type: ignore[arg-type]
+        (lambda: reports.ledger(scope=f"{SECRET}\ud800"), "scope"),
+        (lambda: holds.show("a" * 70_000), None),
+        (lambda: holds.extend("h1", tokens=5, idempotency_key=""), "idempotency_key"),
+        *((lambda key=key: asked(key), "idempotency_key") for key in ("", " k", "a\nb", "schlüssel", "k" * 257, 5)),
     ],
 )
-def test_it_is_the_same_error_as_the_gateways_and_repeats_no_value(build: Callable[[], Any], field: str) -> None:
-    with pytest.raises(InvalidRequest) as raised:
-        build()
+def test_it_is_the_same_error_as_the_gateways_and_repeats_no_value(build: Callable[[], Any], field: str | None) -> None:
+    with httpx.Client(base_url="http://127.0.0.1:9") as http, pytest.raises(InvalidRequest) as raised:
+        request_of(http, build(), Patience())
     assert raised.value.problem.field == field
     assert raised.value.status == 422
     assert SECRET not in str(raised.value)
+    assert raised.value.remedy
+
+
+def test_what_is_sent_is_json_in_utf_8() -> None:
+    with httpx.Client(base_url="http://127.0.0.1:9") as http:
+        request = request_of(http, sessions.append("s1", ({"content": "ü"},), key=""), Patience())
+    assert request.headers["Content-Type"] == "application/json"
+    assert request.content.decode() == '{"messages":[{"content":"ü"}],"key":""}'

@@ -1,6 +1,7 @@
 """`with purser.call(...)`: held, capped, and charged as the provider served it, however the block ends."""
 
 import asyncio
+import math
 import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -468,13 +469,72 @@ async def test_a_report_that_is_refused_is_noted_as_a_charged_estimate(
     assert f"hold {call.hold.hold_id} is charged its estimate: usage field 'total' is -1" in caplog.text
 
 
+async def test_a_report_that_cannot_be_sent_is_charged_as_the_estimate(world: World) -> None:
+    purser, plain = await world.client(), await world.plain()
+    terms: Any = {"model": MODEL, "input_tokens": 5, "max_output_tokens": 50}
+    cycle: dict[str, Any] = {"total": 1}
+    cycle["more"] = cycle
+
+    async def settle(usage: dict[str, Any]) -> None:
+        async with purser.call(PATH, **terms) as call:
+            await call.start()
+            await call.settle(usage)
+
+    def leave(usage: dict[str, Any]) -> None:
+        with plain.call(PATH, **terms) as call:
+            call.start()
+            call.arrived({"usage": usage})
+
+    for usage in ({"total": math.inf}, {"total": 1, "more": object()}, {"total": 1, "\ud800": 1}, cycle):
+        with pytest.raises((InvalidRequest, UnknownUsage)):
+            await settle(usage)
+    with pytest.raises(InvalidRequest):
+        await asyncio.to_thread(leave, {"total": 1, "more": object()})
+    assert await world.figures() == (5 * 55, 0)
+    await settle({"total": 1, "more": math.nan})
+    assert await world.figures() == (5 * 55 + 1, 0)
+
+
+def test_a_usage_that_cannot_be_read_is_charged_as_the_estimate() -> None:
+    def fails(text: str) -> int:
+        raise KeyError(text)
+
+    held: Any = HoldView.model_construct
+    course = CallCourse(Terms(path=PATH, input_tokens=5), fails, held=held(hold_id="h1", tokens=55))
+    course._begin(1)
+    course.streamed.add("some text")
+    release = next(course.end(None))
+    assert isinstance(release, Operation)
+    assert release.path == "/v1/holds/h1/release"
+
+
 @pytest.mark.parametrize(
-    "terms", [{"max_output_tokens": 0}, {"min_output_tokens": 0}, {"input_tokens": -1}, {"attempt": 0}], ids=str
+    "terms",
+    [
+        {"max_output_tokens": 0},
+        {"max_output_tokens": None},
+        {"max_output_tokens": "5"},
+        {"min_output_tokens": 0},
+        {"input_tokens": -1},
+        {"input_tokens": 1.5},
+        {"attempt": 0},
+        {"tries": None},
+        {"lease_s": math.nan},
+        {"lease_s": math.inf},
+        {"lease_s": 0.5},
+        {"wait_s": math.nan},
+        {"approval_s": "5"},
+        {"messages": {"role": "user"}},
+        {"tools": 5},
+    ],
+    ids=str,
 )
 def test_terms_that_make_no_sense_are_refused(terms: dict[str, Any]) -> None:
     purser = Purser("http://127.0.0.1:9", "none", patience=Patience(retries=0))
-    with purser, pytest.raises(ValueError, match=next(iter(terms))):
+    [name] = terms
+    with purser, pytest.raises(InvalidRequest, match=name) as refused:
         purser.call(PATH, **terms)
+    assert refused.value.problem.field == name
 
 
 async def test_a_delay_longer_than_the_lease_is_outlasted_under_the_hold(world: World) -> None:

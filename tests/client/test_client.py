@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,8 +25,10 @@ def test_only_a_client_of_https_reads_certificates(url: str, reads: bool, monkey
     assert bool(made) is reads
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8787", "ftp://a", "http://", "http://a:b", "http://[1", "http://a b\n"])
-def test_what_is_no_address_is_refused_at_once(url: str) -> None:
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8787", "ftp://a", "http://", "http://a:b", "http://[1", "http://a b\n", Path("a")]
+)
+def test_what_is_no_address_is_refused_at_once(url: Any) -> None:
     with pytest.raises(PurserError, match=r"is not an address such as .*: begin with http:// or https://"):
         Purser(url, "a-key")
 
@@ -37,6 +40,8 @@ def test_what_is_no_key_is_refused_at_once_and_not_repeated(key: str, monkeypatc
         with pytest.raises(PurserError, match="printable ASCII characters only") as refused:
             AsyncPurser("http://127.0.0.1:8787", given)
         assert key.strip() not in str(refused.value)
+    with pytest.raises(PurserError, match="printable ASCII characters only"):
+        Purser("http://127.0.0.1:8787", b"a-key")  # type: ignore[arg-type]
 
 
 def test_an_empty_key_of_a_call_is_refused_and_not_replaced() -> None:

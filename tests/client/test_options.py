@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from purser_client import PurserError, budget_path
+from purser_client import InvalidRequest, PurserError, budget_path
 from purser_client.calls.course import Terms
 from purser_client.calls.options import CallOptions, asked, trying, under_hold
 from purser_client.operations import holds
@@ -22,13 +22,13 @@ def test_a_call_without_a_path_says_how_to_name_one() -> None:
         asked({}, None)
 
 
-@pytest.mark.parametrize("path", ["session:s1", ["session:s1", 5]])
+@pytest.mark.parametrize("path", ["session:s1", ["session:s1", 5], (None,)])
 def test_a_path_is_a_list_of_texts_and_a_single_text_is_not_read_letter_by_letter(path: Any) -> None:
-    with pytest.raises(ValueError, match=r"the path .* is no list of texts: write for example \['user:ana'"):
+    with pytest.raises(InvalidRequest, match=r"the path .* is no list of texts. Write for example \['user:ana'"):
         Terms(path=path)
-    with pytest.raises(ValueError, match="is no list of texts"):
+    with pytest.raises(InvalidRequest, match="is no list of texts"):
         holds.ask(path, 1)
-    with pytest.raises(ValueError, match="is no list of texts"), budget_path(path[0], 5):  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequest, match="is no list of texts"), budget_path(path[0], 5):  # type: ignore[arg-type]
         pass
 
 

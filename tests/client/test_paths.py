@@ -1,11 +1,12 @@
 """An id is one part of an address: it never leads to another endpoint."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from purser_client import InvalidRequest, Purser
+from purser_client import BudgetBody, InvalidRequest, Purser
 from purser_client.operations import approvals, budgets, holds, sessions, tasks
 
 BY_ID: list[Callable[[str], Any]] = [
@@ -44,10 +45,19 @@ def test_a_scope_names_no_other_address(wrong: str) -> None:
     with pytest.raises(InvalidRequest, match="is not valid"):
         budgets.show(wrong)
     with pytest.raises(InvalidRequest, match="is not valid"):
-        budgets.change(wrong, {})  # type: ignore[arg-type]
+        budgets.change(wrong, BudgetBody())
+
+
+@pytest.mark.parametrize("wrong", ["\ud800", "\0", Path("s1"), None, 5])
+def test_what_is_no_text_or_cannot_be_sent_is_no_id(wrong: Any) -> None:
+    for build in (tasks.show, budgets.show):
+        with pytest.raises(InvalidRequest, match="is not valid as an id"):
+            build(wrong)
 
 
 def test_it_is_refused_before_a_request() -> None:
+    with pytest.raises(InvalidRequest, match=r"'\.\./5' is not valid"):
+        sessions.unpin("s1", "../5")  # type: ignore[arg-type]
     with (
         Purser("http://127.0.0.1:9", "none") as purser,
         pytest.raises(InvalidRequest, match=r"'\.\./keys/key-x' is not valid"),

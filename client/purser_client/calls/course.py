@@ -1,6 +1,7 @@
 """The course of a call, independent of who sends its requests: plain or awaitable."""
 
 import logging
+import math
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from purser_client.errors import (
     NotStarted,
     Problem,
     PurserError,
+    invalid,
     not_admitted,
 )
 from purser_client.operations import holds
@@ -30,6 +32,14 @@ Course: TypeAlias = Generator["Operation[Any] | Pause", Any, T]
 """Yields what is to be sent or waited for, and gets the answer."""
 
 NOTHING = {"total": 0}
+_LEAST: Mapping[str, int] = {
+    "max_output_tokens": 1,
+    "min_output_tokens": 1,
+    "input_tokens": 0,
+    "attempt": 1,
+    "tries": 1,
+}
+_OPTIONAL = frozenset(("min_output_tokens", "input_tokens", "attempt"))
 _LONGEST_POLL_S = 2.0
 """Shorter than the time after which the gateway forgets who waits."""
 
@@ -65,11 +75,16 @@ class Terms:
 
     def __post_init__(self) -> None:
         listed(self.path)
-        numbers = (self.max_output_tokens, self.lease_s, self.tries, self.min_output_tokens, self.attempt)
-        if any(number < 1 for number in numbers if number is not None):
-            raise ValueError("max_output_tokens, min_output_tokens, lease_s, attempt and tries must be at least 1")
-        if self.input_tokens is not None and self.input_tokens < 0:
-            raise ValueError("input_tokens must not be negative")
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if not (isinstance(value, int) and value >= least) and not (value is None and name in _OPTIONAL):
+                raise invalid(f"{name} is not valid: {value!r:.40}", f"Use a whole number of at least {least}.", name)
+        for name in ("lease_s", "wait_s", "approval_s"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or math.isnan(value):
+                raise invalid(f"{name} is not valid: {value!r:.40}", "Use a number of seconds.", name)
+        if not 1 <= self.lease_s < math.inf:
+            raise invalid(f"lease_s is not valid: {self.lease_s}", "Use at least one second.", "lease_s")
 
     @property
     def lease_ms(self) -> int:
@@ -247,7 +262,14 @@ class CallCourse:
             log.warning("hold %s is charged its estimate: %s", self.hold_id, refused)
 
     def _unreported(self, error: BaseException | None) -> Mapping[str, Any] | None:
-        """What is known of the usage of a call that nobody has settled."""
+        """What is known of the usage of a call that nobody has settled; `None`: nothing, or it cannot be read."""
+        try:
+            return self._known(error)
+        except Exception as failure:  # of the caller's own count, or of an object of a provider's library
+            log.warning("the usage of hold %s cannot be read: %s", self.hold_id, type(failure).__name__)
+            return None
+
+    def _known(self, error: BaseException | None) -> Mapping[str, Any] | None:
         if self.streamed.usage is not None:
             return self.streamed.usage
         if error is not None and (usage := usage_in(error)) is not None:

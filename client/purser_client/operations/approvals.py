@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Literal
 
 from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, checked, given, new_key, part
-from purser_client.types import ApprovalPage, Choice, DecidedView, DecisionBody, WholeApprovalView
+from purser_client.types import ApprovalPage, DecidedView, DecisionBody, WholeApprovalView
 
 
 def show(approval_id: str) -> Operation[WholeApprovalView]:
@@ -36,9 +36,8 @@ def decide(
     more = given(
         grant_tokens=grant_tokens, grant_nano_usd=grant_nano_usd, until=until, note=note, ticket_url=ticket_url
     )
-    body = DecisionBody(
-        decision_id=new_key() if decision_id is None else decision_id, decision=Choice(decision), **more
-    )
+    key = new_key() if decision_id is None else decision_id
+    body = DecisionBody.model_validate({"decision_id": key, "decision": decision} | more)
     path = f"/v1/approvals/{part(approval_id)}/decision"
     return Operation("approvals_decide", "POST", path, DecidedView, body)
 

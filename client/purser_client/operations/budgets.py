@@ -4,7 +4,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, checked, given, scope_parts
+from purser_client.operations.operation import (
+    AsyncGroup,
+    Group,
+    Offered,
+    Operation,
+    checked,
+    given,
+    mapping,
+    scope_parts,
+)
 from purser_client.types import (
     AppliedView,
     BudgetBody,
@@ -45,18 +54,20 @@ def apply(
     policies: Mapping[str, Mapping[str, Any] | None], *, prune: bool = False, dry_run: bool = False
 ) -> Operation[AppliedView]:
     """Stores the policies, all or none, and returns what changed."""
-    named = {name: None if fields is None else dict(fields) for name, fields in policies.items()}
-    body = PoliciesBody(policies=named, prune=prune, dry_run=dry_run)
+    body = PoliciesBody(policies=_named(policies), prune=prune, dry_run=dry_run)
     return Operation("policies_apply", "PUT", "/v1/policies", AppliedView, body)
 
 
 @checked
 def replay(policies: Mapping[str, Mapping[str, Any] | None], since: datetime) -> Operation[ReplayView]:
     """Replays the ledger's history under other policies with the rules of the gate."""
-    named = {name: None if fields is None else dict(fields) for name, fields in policies.items()}
-    return Operation(
-        "policies_replay", "POST", "/v1/policies/replay", ReplayView, ReplayBody(policies=named, since=since)
-    )
+    body = ReplayBody(policies=_named(policies), since=since)
+    return Operation("policies_replay", "POST", "/v1/policies/replay", ReplayView, body)
+
+
+def _named(policies: Mapping[str, Mapping[str, Any] | None]) -> dict[str, dict[str, Any] | None]:
+    named = mapping("policies", policies)
+    return {name: None if fields is None else mapping(f"policies.{name}", fields) for name, fields in named.items()}
 
 
 class _Budgets:

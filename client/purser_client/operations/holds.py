@@ -10,6 +10,8 @@ from purser_client.operations.operation import (
     Operation,
     checked,
     given,
+    listing,
+    mapping,
     new_key,
     once,
     part,
@@ -57,7 +59,7 @@ def ask(
         start: Whether an admitted hold starts attempt 1 at once.
     """
     more = given(model=model, nano_usd=nano_usd, min_tokens=min_tokens, lease_ms=lease_ms, start=start)
-    more |= given(tags=None if tags is None else dict(tags))
+    more |= given(tags=None if tags is None else mapping("tags", tags))
     body = HoldRequestBody(key=new_key() if key is None else key, path=listed(path), tokens=tokens, **more)
     return Operation("holds_ask", "POST", "/v1/holds", HoldView, body)
 
@@ -65,7 +67,8 @@ def ask(
 @checked
 def ask_each(holds: Sequence[HoldRequestBody]) -> Operation[HoldBatchView]:
     """Answers several asks, each as `ask` would, in their order."""
-    return Operation("holds_ask_each", "POST", "/v1/holds/batch", HoldBatchView, HoldBatchBody(holds=list(holds)))
+    body = HoldBatchBody(holds=listing("holds", holds))
+    return Operation("holds_ask_each", "POST", "/v1/holds/batch", HoldBatchView, body)
 
 
 def show(hold_id: str) -> Operation[StoredHoldView]:
@@ -92,7 +95,7 @@ def settle(
         attempt: Number of the request to the provider.
         nano_usd: Its cost, if the price of the model does not say it.
     """
-    body = SettleBody(attempt=attempt, usage=dict(usage), **given(nano_usd=nano_usd))
+    body = SettleBody(attempt=attempt, usage=mapping("usage", usage), **given(nano_usd=nano_usd))
     return Operation("holds_settle", "POST", f"/v1/holds/{part(hold_id)}/settle", SettlementView, body)
 
 

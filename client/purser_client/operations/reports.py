@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from purser_client.errors import invalid
 from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, given
 from purser_client.types import EntryPage, UsageView
 
@@ -37,7 +38,15 @@ def ledger(
 
 
 def _span(since: datetime | None, until: datetime | None) -> dict[str, str]:
-    return {name: at.isoformat() for name, at in (("from", since), ("to", until)) if at is not None}
+    return given(**{"from": _time("since", since), "to": _time("until", until)})
+
+
+def _time(field: str, at: datetime | None) -> str | None:
+    if at is None:
+        return None
+    if not isinstance(at, datetime):
+        raise invalid(f"{field} is not valid: a {type(at).__name__} is not a datetime", "Pass a datetime.", field)
+    return at.isoformat()
 
 
 class _Reports:

@@ -11,6 +11,8 @@ from purser_client.operations.operation import (
     Operation,
     checked,
     given,
+    listing,
+    mapping,
     new_key,
     once,
     part,
@@ -54,7 +56,8 @@ def append(
     model: str | None = None,
 ) -> Operation[AppendedView]:
     """Appends messages to a session, all or none; the first append creates the session."""
-    body = {"messages": list(messages), "key": new_key() if key is None else key} | given(user_id=user_id)
+    said = listing("messages", messages)
+    body = {"messages": said, "key": new_key() if key is None else key} | given(user_id=user_id)
     path = f"{_of(session_id)}/messages"
     return Operation("sessions_append", "POST", path, AppendedView, body, given(model=model))
 
@@ -127,7 +130,7 @@ def explain(
 ) -> Operation[ExplanationView]:
     """Says what happens to one message in a window, and why."""
     query = given(budget=budget, model=model, strategy=strategy, preset=preset)
-    path = f"{_of(session_id)}/messages/{seq}/explain"
+    path = f"{_of(session_id)}/messages/{part(str(seq))}/explain"
     return Operation("sessions_explain_message", "GET", path, ExplanationView, query=query)
 
 
@@ -191,12 +194,12 @@ def pins(session_id: str) -> Operation[PinsView]:
 def pin(session_id: str, seq: int, *, reason: str | None = None, until: datetime | None = None) -> Operation[PinView]:
     """Pins a message: every window contains it verbatim, until the pin ends."""
     body = PinBody(**given(reason=reason, until=until))
-    return Operation("sessions_pin", "PUT", f"{_of(session_id)}/pins/{seq}", PinView, body)
+    return Operation("sessions_pin", "PUT", f"{_of(session_id)}/pins/{part(str(seq))}", PinView, body)
 
 
 def unpin(session_id: str, seq: int) -> Operation[UnpinnedView]:
     """Ends a pin."""
-    return Operation("sessions_unpin", "DELETE", f"{_of(session_id)}/pins/{seq}", UnpinnedView)
+    return Operation("sessions_unpin", "DELETE", f"{_of(session_id)}/pins/{part(str(seq))}", UnpinnedView)
 
 
 def settings(session_id: str) -> Operation[SettingsView]:
@@ -207,7 +210,7 @@ def settings(session_id: str) -> Operation[SettingsView]:
 def set_settings(session_id: str, fields: Mapping[str, Any]) -> Operation[SettingsView]:
     """Replaces the personal settings of this session, which override those of its user."""
     path = f"{_of(session_id)}/settings"
-    return Operation("sessions_set_settings", "PUT", path, SettingsView, dict(fields))
+    return Operation("sessions_set_settings", "PUT", path, SettingsView, mapping("fields", fields))
 
 
 def user_settings(user_id: str) -> Operation[SettingsView]:
@@ -218,7 +221,7 @@ def user_settings(user_id: str) -> Operation[SettingsView]:
 def set_user_settings(user_id: str, fields: Mapping[str, Any]) -> Operation[SettingsView]:
     """Replaces the personal settings of a user."""
     path = f"/v1/users/{part(user_id)}/settings"
-    return Operation("users_set_settings", "PUT", path, SettingsView, dict(fields))
+    return Operation("users_set_settings", "PUT", path, SettingsView, mapping("fields", fields))
 
 
 def context(session_id: str) -> Operation[ContextView]:
@@ -247,7 +250,7 @@ def _of(session_id: str) -> str:
 
 
 def _called(session_id: str, seq: int, index: int) -> str:
-    return f"{_of(session_id)}/messages/{seq}/calls/{index}"
+    return f"{_of(session_id)}/messages/{part(str(seq))}/calls/{part(str(index))}"
 
 
 class _Sessions:

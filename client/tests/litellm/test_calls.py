@@ -51,19 +51,20 @@ class _NarrowModel(httpx.AsyncHTTPTransport):
 
 
 class _SeveralReplies(httpx.AsyncBaseTransport):
-    """Answers with three replies of ten tokens, as far as the usage says."""
+    """Answers with three replies of ten tokens, or of as many in sum as the usage is to say."""
 
     held = cap = 0
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: Door, output: int = 30) -> None:
         self._door = door
+        self._output = output
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         self.cap = json.loads(request.content)["max_tokens"]
         _, self.held = await self._door.figures()
         message = {"role": "assistant", "content": "hello"}
         choices = [{"index": number, "message": message, "finish_reason": "stop"} for number in range(3)]
-        usage = {"prompt_tokens": PROMPT, "completion_tokens": 30, "total_tokens": PROMPT + 30}
+        usage = {"prompt_tokens": PROMPT, "completion_tokens": self._output, "total_tokens": PROMPT + self._output}
         answer = {"id": "1", "object": "chat.completion", "created": 1, "model": MODEL}
         return httpx.Response(200, json={**answer, "choices": choices, "usage": usage}, request=request)
 
@@ -187,6 +188,12 @@ async def test_several_replies_are_held_and_capped_in_sum(door: Door, road_of: C
     assert several.held == PROMPT + 2 * OUTPUT
     assert several.cap == 2 * OUTPUT // 3
     await door.is_charged(PROMPT + 30)
+
+
+async def test_a_usage_that_is_refused_is_charged_as_the_estimate(door: Door, road_of: Callable[..., Any]) -> None:
+    async with _sent_by(_SeveralReplies(door, output=-1)):
+        await litellm.acompletion(messages=SAID, **road_of(lease_s=600).params)
+    await door.is_charged(PROMPT + OUTPUT)
 
 
 async def test_a_call_that_outlasts_its_lease_is_charged_its_estimate_until_it_reports(

@@ -34,7 +34,9 @@ def read_policies_file(path: Path) -> dict[str, Any]:
             document = yaml.load(file, _Loader)
     except OSError as error:
         raise UnreadableFile(f"{str(path)!r} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
+    except RecursionError:
+        raise UnreadableFile(f"{str(path)!r} is nested too deeply") from None
+    except (yaml.YAMLError, ValueError, TypeError) as error:
         raise UnreadableFile(f"{str(path)!r} is neither YAML nor JSON: {' '.join(str(error).split())}") from None
     policies = document.get("policies") if isinstance(document, dict) and document.keys() == {"policies"} else None
     if not isinstance(policies, dict) or not all(isinstance(name, str) for name in policies):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from purser_client.operations.operation import listing
+from purser_client.operations.arguments import listing
 
 Count = Callable[[str], int]
 """Tokens of a text."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from purser_client.operations.operation import given
+from purser_client.operations.arguments import given
 from purser_client.wire.events import POSITION
 
 SILENCE_S = 45.0

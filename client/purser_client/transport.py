@@ -6,7 +6,8 @@ import httpx
 from pydantic import BaseModel
 
 from purser_client.errors import PurserError, TimedOut, Unanswered, Unreadable, invalid, problem_of
-from purser_client.operations.operation import Operation, unsendable
+from purser_client.operations.arguments import unsendable
+from purser_client.operations.operation import Operation
 from purser_client.settings import Patience
 
 M = TypeVar("M", bound=BaseModel)

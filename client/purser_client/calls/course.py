@@ -22,7 +22,8 @@ from purser_client.errors import (
     not_admitted,
 )
 from purser_client.operations import holds
-from purser_client.operations.operation import Operation, new_key
+from purser_client.operations.arguments import new_key
+from purser_client.operations.operation import Operation
 from purser_client.paths import listed
 from purser_client.types import HoldState, HoldView, SettlementView, StepView, StoredHoldView
 from purser_client.usage import Streamed, usage_of

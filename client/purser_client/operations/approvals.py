@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Literal
 
-from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, checked, given, new_key, part
+from purser_client.operations.arguments import given, new_key, part
+from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, checked
 from purser_client.types import ApprovalPage, DecidedView, DecisionBody, WholeApprovalView
 
 

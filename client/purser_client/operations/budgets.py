@@ -4,16 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from purser_client.operations.operation import (
-    AsyncGroup,
-    Group,
-    Offered,
-    Operation,
-    checked,
-    given,
-    mapping,
-    scope_parts,
-)
+from purser_client.operations.arguments import given, mapping, scope_parts
+from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, checked
 from purser_client.types import (
     AppliedView,
     BudgetBody,

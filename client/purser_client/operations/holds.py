@@ -3,19 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from purser_client.operations.operation import (
-    AsyncGroup,
-    Group,
-    Offered,
-    Operation,
-    checked,
-    given,
-    listing,
-    mapping,
-    new_key,
-    once,
-    part,
-)
+from purser_client.operations.arguments import given, listing, mapping, new_key, once, part
+from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, checked
 from purser_client.paths import listed
 from purser_client.types import (
     AttemptBody,

@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from purser_client.errors import invalid
-from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, given
+from purser_client.operations.arguments import given
+from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation
 from purser_client.types import EntryPage, UsageView
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation, given, part
+from purser_client.operations.arguments import given, part
+from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation
 from purser_client.types import (
     CallPage,
     CallWindowView,

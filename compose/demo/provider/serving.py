@@ -19,6 +19,9 @@ from purser.compose.demo.provider.tokens import encoding
 from purser.compose.http.serving import Server
 
 HOST = "127.0.0.1"
+KEEP_ALIVE_S = 60
+"""Seconds for which an idle connection stays open: longer than clients reuse theirs (httpx: 5), or one may send a
+request into a connection that is being closed."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,10 @@ async def _running(control: Control, listener: socket.socket) -> AsyncIterator[N
                 connection.transport.abort()
 
     app = build_app(control, hang_up)
-    server = Server(uvicorn.Config(app, http="h11", lifespan="off", log_config=None, access_log=False))
+    config = uvicorn.Config(
+        app, http="h11", lifespan="off", log_config=None, access_log=False, timeout_keep_alive=KEEP_ALIVE_S
+    )
+    server = Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         await server.listening.wait()

@@ -92,22 +92,15 @@ def check_refused(answer: httpx.Response, words: str) -> None:
     assert words in answer.json()["error"]["message"]
 
 
-async def arrived(proxy: Proxy, count: int) -> None:
-    """Returns once so many requests have arrived at the provider."""
-    async with asyncio.timeout(60):
-        while len(proxy.provider.served()) < count:
-            await asyncio.sleep(0.01)
-
-
 async def test_the_bytes_of_calls_count_until_they_end_for_their_key_and_their_tenant(proxy: Proxy) -> None:
     one, two, three = [await client_of(proxy, name) for name in ("one", "two", "three")]
     elsewhere = await client_of(proxy, "four", "another")
     proxy.provider.control.hold(times=2)
     calls = [asyncio.create_task(one.post(CHAT, json=body(100_000)))]
-    await arrived(proxy, 1)
+    await proxy.provider.control.wait_held()
     check_refused(await one.post(CHAT, json=body(100_000)), "this key has in progress would exceed 150000 bytes")
     calls.append(asyncio.create_task(two.post(CHAT, json=body(100_000))))
-    await arrived(proxy, 2)
+    await proxy.provider.control.wait_held(2)
     check_refused(await three.post(CHAT, json=body(100_000)), "this tenant has in progress would exceed 250000 bytes")
     others = await one.post(CHAT, json=body(100)), await elsewhere.post(CHAT, json=body(100_000))
     assert [answer.status_code for answer in others] == [200, 200]
@@ -121,7 +114,7 @@ async def test_the_bytes_of_a_body_are_not_kept_while_its_call_waits(proxy: Prox
     client = await client_of(proxy, "one")
     proxy.provider.control.hold()
     call = asyncio.create_task(client.post(path, json=body(100_000)))
-    await arrived(proxy, 1)
+    await proxy.provider.control.wait_held()
     requests = [one for one in gc.get_objects() if issubclass(type(one), Request) and one.scope["path"] == path]
     assert requests
     assert not any(hasattr(one, "_body") for one in requests)

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from purser_client.calls.async_call import AsyncCall
 from purser_client.calls.call import Call
-from purser_client.calls.course import Terms
+from purser_client.calls.terms import Terms
 from purser_client.counting import Count, cautious
 from purser_client.errors import Problem, PurserError, Unanswered
 from purser_client.events import SILENCE_S, Event, Reader

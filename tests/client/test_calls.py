@@ -27,7 +27,8 @@ from purser_client import (
     Unanswered,
     UnknownUsage,
 )
-from purser_client.calls.course import CallCourse, Pause, Terms
+from purser_client.calls.course import CallCourse, Pause
+from purser_client.calls.terms import Terms
 from purser_client.counting import cautious
 from purser_client.operations.operation import Operation
 from purser_client.types import HoldView, Problem

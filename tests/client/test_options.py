@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from purser_client import InvalidRequest, PurserError, budget_path
-from purser_client.calls.course import Terms
 from purser_client.calls.options import CallOptions, asked, trying, under_hold
+from purser_client.calls.terms import Terms
 from purser_client.operations import holds
 
 

@@ -6,7 +6,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from purser_client.calls.course import CallCourse, Course, OpenCall, Pause, Terms, failed
+from purser_client.calls.course import CallCourse, Course, OpenCall, Pause, failed
+from purser_client.calls.terms import Terms
 from purser_client.counting import Count
 from purser_client.errors import Conflict, PurserError
 from purser_client.operations import holds

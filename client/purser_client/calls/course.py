@@ -1,13 +1,13 @@
 """The course of a call, independent of who sends its requests: plain or awaitable."""
 
 import logging
-import math
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from purser_client.calls.costs import costs_nothing, usage_in
+from purser_client.calls.terms import Terms
 from purser_client.counting import Count, input_tokens
 from purser_client.errors import (
     CallEnded,
@@ -18,13 +18,11 @@ from purser_client.errors import (
     NotStarted,
     Problem,
     PurserError,
-    invalid,
     not_admitted,
 )
 from purser_client.operations import holds
 from purser_client.operations.arguments import new_key
 from purser_client.operations.operation import Operation
-from purser_client.paths import listed
 from purser_client.types import HoldState, HoldView, SettlementView, StepView, StoredHoldView
 from purser_client.usage import Streamed, usage_of
 
@@ -33,14 +31,6 @@ Course: TypeAlias = Generator["Operation[Any] | Pause", Any, T]
 """Yields what is to be sent or waited for, and gets the answer."""
 
 NOTHING = {"total": 0}
-_LEAST: Mapping[str, int] = {
-    "max_output_tokens": 1,
-    "min_output_tokens": 1,
-    "input_tokens": 0,
-    "attempt": 1,
-    "tries": 1,
-}
-_OPTIONAL = frozenset(("min_output_tokens", "input_tokens", "attempt"))
 _LONGEST_POLL_S = 2.0
 """Shorter than the time after which the gateway forgets who waits."""
 
@@ -52,45 +42,6 @@ class Pause:
     """A time to wait."""
 
     seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What a call asks for, and how long it waits."""
-
-    path: Sequence[str]
-    model: str | None = None
-    messages: Sequence[Any] | str = ()
-    tools: Sequence[Any] = ()
-    max_output_tokens: int = 4_096
-    min_output_tokens: int | None = None
-    input_tokens: int | None = None
-    nano_usd: int | None = None
-    key: str | None = None
-    tags: Mapping[str, str] | None = None
-    attempt: int | None = None
-    tries: int = 1
-    lease_s: float = 60.0
-    wait_s: float = 30.0
-    approval_s: float = 0.0
-
-    def __post_init__(self) -> None:
-        listed(self.path)
-        for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if not (isinstance(value, int) and value >= least) and not (value is None and name in _OPTIONAL):
-                raise invalid(f"{name} is not valid: {value!r:.40}", f"Use a whole number of at least {least}.", name)
-        for name in ("lease_s", "wait_s", "approval_s"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or math.isnan(value):
-                raise invalid(f"{name} is not valid: {value!r:.40}", "Use a number of seconds.", name)
-        if not 1 <= self.lease_s < math.inf:
-            raise invalid(f"lease_s is not valid: {self.lease_s}", "Use at least one second.", "lease_s")
-
-    @property
-    def lease_ms(self) -> int:
-        """The lease of the hold."""
-        return round(self.lease_s * 1_000)
 
 
 @dataclass(slots=True)

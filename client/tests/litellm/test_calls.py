@@ -51,7 +51,7 @@ class _NarrowModel(httpx.AsyncHTTPTransport):
 
 
 class _SeveralReplies(httpx.AsyncBaseTransport):
-    """Answers with three replies of ten tokens, or of as many in sum as the usage is to say."""
+    """Answers with three replies; the usage reports `output` tokens for them together."""
 
     held = cap = 0
 

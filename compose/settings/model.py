@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -26,6 +25,7 @@ from purser.compose.settings.groups import (
 )
 from purser.compose.settings.limits import Limits
 from purser.context.errors import InvalidSettings
+from purser.gateway.access.loopback import is_loopback
 
 GROUPS: tuple[type[Group], ...] = (ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledger, Models, Context)
 
@@ -179,7 +179,7 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
             raise ValueError("min_output_tokens must not be above max_output_tokens")
         if self.unknown_price == "ceiling" and self.unknown_price_ceiling_nano_usd_per_token is None:
             raise ValueError("unknown_price = 'ceiling' needs unknown_price_ceiling_nano_usd_per_token")
-        if self.metrics_token is None and not _is_loopback(self.metrics_host):
+        if self.metrics_token is None and not is_loopback(self.metrics_host):
             raise ValueError(f"metrics_host {self.metrics_host!r} is not a loopback address: set metrics_token too")
         return self
 
@@ -192,10 +192,3 @@ def _check_address(address: str, example: str) -> None:
         valid = False
     if not valid or not address.isprintable():
         raise ValueError(f"{address!r} is not an address such as {example}: begin with http:// or https://")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

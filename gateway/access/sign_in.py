@@ -21,6 +21,7 @@ from purser.gateway.access.browsers import (
     is_own_page,
     local_path,
 )
+from purser.gateway.access.loopback import is_loopback
 from purser.gateway.access.roles import PERMISSIONS, Permission, Principal, Role
 from purser.gateway.access.sign_in_page import sign_in_page
 from purser.gateway.access.views import SignInLinkView
@@ -35,7 +36,6 @@ router = APIRouter(include_in_schema=False)
 links = APIRouter(route_class=Route, prefix="/v1/sign-in-links", tags=["keys"])
 
 FORM_FIELD = "csrf"
-_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ async def create_link(caller: Reader, use: Use, request: Request, once: OnceOnly
 
 def reached_at(public_url: str, asked_at: str) -> str:
     """The address for a link: the public one, unless it names only this machine, where the browser may not be."""
-    return asked_at if urlsplit(public_url).hostname in _THIS_MACHINE else public_url
+    return asked_at if is_loopback(urlsplit(public_url).hostname or "") else public_url
 
 
 @router.head(SIGN_IN)

@@ -93,24 +93,27 @@ class Gateway:
         Args:
             path: path of the endpoint.
             params: query parameters; those that are None are left out.
-            patience_s: seconds without a byte after which reading raises `httpx.ReadTimeout`.
+            patience_s: seconds without a byte of the open stream after which reading raises `httpx.ReadTimeout`.
 
         Raises:
             RequestFailed: the gateway answered with a problem.
             Unreachable: the gateway did not answer, or broke off, or something else answered.
         """
         query = {name: value for name, value in params.items() if value is not None}
-        timeout = httpx.Timeout(TIMEOUT_S, read=patience_s)
+        opened = False
         try:
-            with self._client.stream("GET", path, params=query, timeout=timeout) as response:
+            with self._client.stream("GET", path, params=query, timeout=TIMEOUT_S) as response:
                 self._check(response)
                 kind = response.headers.get("content-type", "")
                 if not kind.startswith("text/event-stream"):
                     raise no_gateway(self.url, f"it answers {kind!r} instead of events")
+                # Looked up again when the body is read; until here a timeout means that the gateway hangs.
+                response.request.extensions["timeout"]["read"] = patience_s
+                opened = True
                 yield response
-        except httpx.ReadTimeout:
-            raise
         except httpx.HTTPError as error:
+            if opened and isinstance(error, httpx.ReadTimeout):
+                raise
             raise self._unreachable(error) from error
 
     def request(self, method: str, path: str, **arguments: Any) -> Any:

@@ -12,7 +12,7 @@ from purser.compose.errors import RequestFailed, Unreachable
 from purser.wire.events import POSITION
 
 QUIET_S = 1.0
-"""Seconds without an event after which everything stored has been read."""
+"""Seconds without a byte of the open stream after which everything stored has been read."""
 PATIENCE_S = 60.0
 """Seconds without a byte after which a followed stream is opened again: the gateway sends one at least every 15 s."""
 RETRY_S = 1.0

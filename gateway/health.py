@@ -3,9 +3,9 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 
 from purser.gateway.errors import GatewayStopping
@@ -24,13 +24,16 @@ class Alive(View):
 
 
 class Ready(View):
-    """Everything that requests depend on is available."""
+    """Everything that requests depend on is available, apart from what was excluded."""
 
     status: Literal["ready"]
     checks: list[str]
-    """Names of the checks."""
+    """Names of the checks that count."""
 
 
+Excluded = Annotated[
+    list[str] | None, Query(max_length=20, description="Checks that do not count, for a load balancer; repeatable.")
+]
 Check = Callable[[], Awaitable[object]]
 """Returns if a dependency is available, raises if it is not."""
 
@@ -52,12 +55,13 @@ def health_router(checks: Mapping[str, Check], stopping: Callable[[], bool] = la
 
     @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz", response_model=Ready)
-    async def readyz() -> Response:
+    async def readyz(exclude: Excluded = None) -> Response:
         """200 if all dependencies are available, else 503: names those that are not, or says that the gateway stops."""
         if stopping():
             raise GatewayStopping
-        missing = await cached.missing()
-        return not_ready(missing).response() if missing else JSONResponse({"status": "ready", "checks": [*checks]})
+        counted = [name for name in checks if name not in (exclude or ())]
+        missing = [name for name in await cached.missing() if name in counted]
+        return not_ready(missing).response() if missing else JSONResponse({"status": "ready", "checks": counted})
 
     return router
 

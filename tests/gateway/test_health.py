@@ -83,6 +83,14 @@ async def test_a_temporal_that_is_away_is_named_alone(dsn: str) -> None:
         assert await missing(readiness(dsn, pool, client)) == ["temporal"]
 
 
+async def test_a_load_balancer_can_leave_out_what_holds_do_not_need() -> None:
+    async with asking({"postgres": up, "temporal": down}) as client:
+        assert (await client.get("/readyz")).status_code == 503
+        ready = await client.get("/readyz", params={"exclude": ["temporal", "namespace"]})
+        assert (ready.status_code, ready.json()) == (200, {"status": "ready", "checks": ["postgres"]})
+        assert (await client.get("/readyz", params={"exclude": "postgres"})).json()["detail"] == "missing: temporal"
+
+
 async def test_a_postgres_that_is_away_is_named_and_its_schema_is_not(dsn: str, temporal_client: Client) -> None:
     async with await create_pool(dsn, size=2) as pool:
         away = readiness(f"postgresql://nobody@{LOOPBACK}:{free_port()}/nothing", pool, temporal_client)
@@ -91,9 +99,23 @@ async def test_a_postgres_that_is_away_is_named_and_its_schema_is_not(dsn: str, 
 
 async def missing(checks: Mapping[str, Check]) -> list[str]:
     """What `/readyz` names."""
-    app = FastAPI()
-    app.include_router(health_router(checks))
-    async with plain_client(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+    async with asking(checks) as client:
         answer = await client.get("/readyz")
     assert answer.status_code == 503, answer.text
     return str(answer.json()["detail"]).removeprefix("missing: ").split(", ")
+
+
+def asking(checks: Mapping[str, Check]) -> httpx.AsyncClient:
+    """A client of both endpoints alone."""
+    app = FastAPI()
+    app.include_router(health_router(checks))
+    return plain_client(transport=httpx.ASGITransport(app), base_url="http://test")
+
+
+async def up() -> None:
+    """A dependency that is available."""
+
+
+async def down() -> None:
+    """A dependency that is not."""
+    raise ConnectionError

@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import httpx
 import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml
 
+from purser.compose.processes.readiness import readiness
 from purser.compose.settings import Settings
 from purser.compose.settings.load import IN_FILE, secrets
 from tests.support.servers.deployment import own
@@ -76,8 +78,18 @@ def test_commands_and_ports_are_those_of_the_compose_file() -> None:
 
 def test_pods_get_longer_to_stop_than_their_processes_take() -> None:
     [config] = [manifest["data"] for manifest in MANIFESTS if manifest["kind"] == "ConfigMap"]
-    for name in ("purser-gateway", "purser-worker"):
-        assert PODS[name]["spec"]["terminationGracePeriodSeconds"] > int(config["PURSER_SHUTDOWN_GRACE_S"])
+    drain_s, grace_s = int(config["PURSER_DRAIN_S"]), int(config["PURSER_SHUTDOWN_GRACE_S"])
+    assert drain_s, "a Service goes on sending requests for a moment"
+    assert PODS["purser-gateway"]["spec"]["terminationGracePeriodSeconds"] > drain_s + grace_s + 5
+    assert PODS["purser-worker"]["spec"]["terminationGracePeriodSeconds"] > grace_s + 5
+
+
+def test_the_service_keeps_gateways_that_can_hold_while_temporal_is_away() -> None:
+    [container] = PODS["purser-gateway"]["spec"]["containers"]
+    asked = httpx.URL(container["readinessProbe"]["httpGet"]["path"])
+    checks = readiness("postgresql:///x", None, None)  # type: ignore[arg-type] # nothing is checked
+    assert asked.path == "/readyz"
+    assert checks.keys() - {*asked.params.get_list("exclude")} == {"postgres", "pool", "schema"}
 
 
 def test_selectors_find_their_pods() -> None:

@@ -24,6 +24,9 @@ CONFIG_FILE = "PURSER_CONFIG_FILE"
 DEFAULT_FILE = "purser.toml"
 SERVICE = re.compile(r"PURSER_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)")
 """Variables that Kubernetes injects into every pod for a Service named `purser`; they are not settings."""
+SERVICE_PORT = "PURSER_PORT"
+"""The one of them that is always there, and whose value shows that Kubernetes set it: `tcp://10.0.0.7:8787`."""
+SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://.+")
 TEST_PREFIX = "PURSER_TEST_"
 """Prefix of variables of the test suite, which are not settings."""
 REFERENCE = "docs/reference/settings.md lists all settings."
@@ -90,20 +93,15 @@ def _from_file(file: Path) -> dict[str, Any]:
     for name in values:
         if name not in names:
             raise _unknown(name, f"in {str(file)!r}", list(names))
+    _refuse_doubles({name: names[name] for name in values}, f"in {str(file)!r}")
     return {names[name]: value for name, value in values.items()}
 
 
 def _secret_files() -> dict[str, Path]:
     """Files that hold secrets, by setting."""
-    files = {name: os.environ.get(_variable(name) + IN_FILE) for name in secrets()}
-    found = {name: Path(file) for name, file in files.items() if file}
-    for name in found:
-        if os.environ.get(_variable(name)):
-            raise SettingsError(
-                f"{_variable(name)} and {_variable(name)}{IN_FILE} are both set",
-                remedy="Set one of them.",
-            )
-    return found
+    variables = {variable.upper(): value for variable, value in os.environ.items()}
+    files = {name: variables.get(_variable(name) + IN_FILE) for name in secrets()}
+    return {name: Path(file) for name, file in files.items() if file}
 
 
 def _secret(name: str, file: Path) -> str:
@@ -122,11 +120,17 @@ def _secret(name: str, file: Path) -> str:
 
 
 def _from_environment(files: Mapping[str, Path]) -> dict[str, Any]:
-    names = {_variable(name) for name in aliases()} | {_variable(name) + IN_FILE for name in secrets()}
+    names = {_variable(name): field for name, field in aliases().items()}
+    names |= {_variable(name) + IN_FILE: name for name in secrets()}
+    in_pod = SERVICE_ADDRESS.fullmatch(os.environ.get(SERVICE_PORT, ""))
     for variable in os.environ:
-        known = variable.upper() in names or variable == CONFIG_FILE or SERVICE.fullmatch(variable)
+        known = variable.upper() in names or variable == CONFIG_FILE or (in_pod and SERVICE.fullmatch(variable))
         if variable.upper().startswith(PREFIX) and not known and not variable.startswith(TEST_PREFIX):
             raise _unknown(variable, "in the environment", [*names, CONFIG_FILE])
+    # An empty variable is not set.
+    given = {variable: variable.upper() for variable, value in os.environ.items() if value}
+    used = {variable: names[name] for variable, name in given.items() if name in names}
+    _refuse_doubles(used, "in the environment")
     source = EnvSettingsSource(Settings)
     from_files = {_variable(name).lower(): _secret(name, file) for name, file in files.items()}
     source.env_vars = {**source.env_vars, **from_files}
@@ -149,8 +153,17 @@ def _origin(file: Path | None) -> str:
     return f"file {str(file)!r}" if file else "environment"
 
 
+def _refuse_doubles(names: Mapping[str, str], where: str) -> None:
+    """Refuse two names of one setting in the same place; `names` has the setting of each."""
+    used: dict[str, str] = {}
+    for name in sorted(names):
+        if (other := used.setdefault(names[name], name)) != name:
+            raise SettingsError(f"{other} and {name} are both set {where}", remedy="Set one of them.")
+
+
 def _unknown(name: str, where: str, known: list[str]) -> SettingsError:
-    close = get_close_matches(name, known, n=1, cutoff=0.8)
+    of_gateway = name.replace(PREFIX, f"{PREFIX}GATEWAY_", 1)
+    close = [of_gateway] if of_gateway in known else get_close_matches(name, known, n=1, cutoff=0.8)
     hint = f"Did you mean {close[0]}? " if close else ""
     return SettingsError(f"unknown setting {name!r} {where}", remedy=f"{hint}{REFERENCE}")
 

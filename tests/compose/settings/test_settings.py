@@ -217,6 +217,7 @@ def test_no_secret_is_repeated(monkeypatch: pytest.MonkeyPatch, name: str) -> No
     assert secret not in f"{refused.value} {refused.value.remedy}"
 
 
+@pytest.mark.parametrize("spell", [str.upper, str.lower])
 @pytest.mark.parametrize(
     ("name", "value", "read"),
     [
@@ -228,11 +229,16 @@ def test_no_secret_is_repeated(monkeypatch: pytest.MonkeyPatch, name: str) -> No
     ],
 )
 def test_a_secret_may_be_in_a_file(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str, read: Callable[[Settings], str]
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+    value: str,
+    read: Callable[[Settings], str],
+    spell: Callable[[str], str],
 ) -> None:
     file = tmp_path / "secret"
     file.write_text(f"{value}\n")
-    monkeypatch.setenv(f"PURSER_{name}_FILE", str(file))
+    monkeypatch.setenv(spell(f"PURSER_{name}_FILE"), str(file))
     settings = load_settings()
     assert read(settings) == value
     assert settings.source(name.lower()) == f"file {str(file)!r}"
@@ -262,11 +268,36 @@ def test_a_secret_that_cannot_be_read_is_refused_with_its_file_and_never_shown(
     assert refused.value.remedy
 
 
-def test_a_secret_in_two_places_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PURSER_DSN", "postgresql://a")
-    monkeypatch.setenv("PURSER_DSN_FILE", str(tmp_path / "dsn"))
-    with pytest.raises(SettingsError, match="PURSER_DSN and PURSER_DSN_FILE are both set"):
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("PURSER_DSN", "PURSER_DSN_FILE"),
+        ("PURSER_DSN", "purser_dsn_file"),
+        ("PURSER_LEASE_S", "purser_lease_s"),
+        ("PURSER_AGENT_LIMIT_TOKENS", "PURSER_TOKEN_BUDGET_PER_AGENT"),
+    ],
+)
+def test_a_setting_under_two_names_is_refused(monkeypatch: pytest.MonkeyPatch, one: str, other: str) -> None:
+    monkeypatch.setenv(one, "1")
+    monkeypatch.setenv(other, "2")
+    with pytest.raises(SettingsError, match=f"{one} and {other} are both set"):
         load_settings()
+
+
+def test_a_setting_under_two_names_of_the_file_is_refused(config: Config) -> None:
+    file = config("token_budget_per_agent = 1\nagent_limit_tokens = 1")
+    with pytest.raises(SettingsError, match="agent_limit_tokens and token_budget_per_agent are both set in") as refused:
+        load_settings()
+    assert str(file) in str(refused.value)
+
+
+def test_a_setting_under_another_name_goes_before_a_lower_layer(
+    monkeypatch: pytest.MonkeyPatch, config: Config
+) -> None:
+    config("agent_limit_tokens = 1")
+    monkeypatch.setenv("PURSER_AGENT_LIMIT_TOKENS", "")
+    monkeypatch.setenv("PURSER_TOKEN_BUDGET_PER_AGENT", "2")
+    assert load_settings().agent_limit_tokens == 2
 
 
 def test_only_secrets_are_read_from_files(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from purser.compose.errors import AlreadyRunning, StackError
 from purser.compose.http.serving import listen, listen_near, port_of
 from purser.compose.migrate import migrate
 from purser.compose.processes.secrets_key import own_secrets_key
-from purser.compose.processes.up_file import OTHERS_WRITE, Running, forget
+from purser.compose.processes.up_file import LOCK, OTHERS_WRITE, Running, forget
 from purser.compose.processes.warming import warm_up_models
 from purser.compose.settings import Settings
 from purser.compose.stack.lock import FileLock
@@ -169,7 +169,7 @@ def _sole_owner(data: Path) -> Iterator[None]:
             f"{str(data)!r} belongs to another user", remedy="Choose a directory of yours with --data DIR."
         )
     data.chmod(stat.S_IMODE(data.stat().st_mode) & ~OTHERS_WRITE)
-    lock = FileLock(data / "up.lock")
+    lock = FileLock(data / LOCK)
     if not lock.try_acquire():
         other = Running.read(data)
         raise AlreadyRunning(

@@ -10,8 +10,11 @@ from pydantic import SecretStr
 
 from purser.compose.settings import Settings, load_settings
 from purser.compose.settings.directories import state_dir
+from purser.compose.stack.lock import FileLock
 
 FILE = "up.json"
+LOCK = "up.lock"
+"""Held by the `up` of a data directory, and by a command that opens its database while no `up` runs."""
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -47,12 +50,10 @@ class Running:
         try:
             stored = json.loads((data_dir / FILE).read_text(encoding="utf-8"))
             running = cls(**{field.name: stored[field.name] for field in fields(cls)})
-        except (FileNotFoundError, PermissionError, NotADirectoryError):
-            return None
-        except (ValueError, LookupError, TypeError):  # cut off by a full disk, or of another release
-            return None
-        # A killed `up` leaves its file behind.
-        return running if _runs(running.pid) else None
+        except (FileNotFoundError, PermissionError, NotADirectoryError, ValueError, LookupError, TypeError):
+            return None  # gone, cut off by a full disk, or of another release
+        # A killed `up` leaves its file behind, and another process may have its id by now.
+        return running if _runs(running.pid) and FileLock(data_dir / LOCK).is_held() else None
 
 
 def is_private(data_dir: Path) -> bool:

@@ -19,7 +19,7 @@ def make_private(path: Path) -> None:
 class FileLock:
     """An advisory lock on `path`.
 
-    `acquire` waits, `try_acquire` does not. As a context manager it waits.
+    `acquire` waits, `try_acquire` does not, `is_held` only looks. As a context manager it waits.
     """
 
     def __init__(self, path: Path) -> None:
@@ -31,6 +31,17 @@ class FileLock:
 
     def acquire(self) -> None:
         self._lock(fcntl.LOCK_EX)
+
+    def is_held(self) -> bool:
+        """Whether a process holds the lock; the file is not created."""
+        try:
+            with self._path.open() as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: others may ask at the same moment
+        except BlockingIOError:
+            return True
+        except FileNotFoundError:
+            pass
+        return False
 
     def release(self) -> None:
         if self._file is not None:

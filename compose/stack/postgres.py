@@ -53,7 +53,12 @@ class EmbeddedPostgres:
         Raises:
             StackError: the server does not start; the message names its log.
         """
-        return await asyncio.to_thread(self._start)
+        starting = asyncio.ensure_future(asyncio.to_thread(self._start))
+        try:
+            return await asyncio.shield(starting)
+        finally:
+            # If this is cancelled, the thread still starts the server, and a `stop` before its end would not find it.
+            await asyncio.gather(starting, return_exceptions=True)
 
     def is_running(self) -> bool:
         """Whether the server that `start` returned is alive."""

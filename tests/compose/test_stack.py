@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -66,6 +67,15 @@ def test_a_lock_belongs_to_one_process_until_that_dies(tmp_path: Path) -> None:
         pass
 
 
+def test_whether_a_lock_is_held_can_be_asked_without_taking_it(tmp_path: Path) -> None:
+    lock = FileLock(tmp_path / "lock")
+    assert not lock.is_held()
+    assert not (tmp_path / "lock").exists()
+    with FileLock(tmp_path / "lock"):
+        assert lock.is_held()
+    assert not lock.is_held()
+
+
 @pytest.mark.stack
 async def test_postgres_takes_its_configuration_keeps_its_data_and_reuses_a_running_server(tmp_path: Path) -> None:
     server = EmbeddedPostgres(tmp_path / "pg", {"max_connections": "17"})
@@ -123,6 +133,28 @@ async def test_a_postgres_whose_pid_file_is_not_written_yet_is_waited_for(tmp_pa
         assert server.is_running()
     finally:
         server.stop()
+
+
+async def test_a_start_of_postgres_that_is_cancelled_ends_with_its_thread_so_that_a_stop_finds_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, begun, freed = EmbeddedPostgres(tmp_path / "pg"), threading.Event(), threading.Event()
+
+    def start() -> str:
+        begun.set()
+        freed.wait()
+        return "postgresql:///x"
+
+    monkeypatch.setattr(server, "_start", start)
+    starting = asyncio.create_task(server.start())
+    await asyncio.to_thread(begun.wait)
+    starting.cancel()
+    await asyncio.wait((starting,), timeout=0.05)
+    ended_early = starting.done()
+    freed.set()
+    await asyncio.wait((starting,))
+    assert not ended_early
+    assert starting.cancelled()
 
 
 async def test_a_postgres_that_cannot_start_names_its_directory(tmp_path: Path) -> None:

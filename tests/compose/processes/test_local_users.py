@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,7 +14,7 @@ import pytest
 from purser.compose.cli.api.client import gateway
 from purser.compose.errors import NoGateway, StackError
 from purser.compose.processes.up import _sole_owner
-from purser.compose.processes.up_file import FILE, Running, command_settings, is_private
+from purser.compose.processes.up_file import FILE, LOCK, Running, command_settings, is_private
 from purser.compose.stack.lock import FileLock
 from purser.compose.stack.postgres import SOCKET, EmbeddedPostgres
 
@@ -22,7 +23,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as ano
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A directory on which a system runs, and no settings."""
     for name in [name for name in os.environ if name.startswith("PURSER_")]:
         monkeypatch.delenv(name)
@@ -30,7 +31,8 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = tmp_path / "data"
     made.mkdir(mode=0o700)
     Running("http://127.0.0.1:1", "127.0.0.1:2", None, "postgresql:///x", "secret", os.getpid()).write(made)
-    return made
+    with FileLock(made / LOCK):
+        yield made
 
 
 def test_addresses_of_our_own_file_are_trusted(data: Path) -> None:

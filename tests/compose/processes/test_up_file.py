@@ -2,22 +2,25 @@
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from purser.compose.processes.up_file import FILE, Running, command_settings
+from purser.compose.processes.up_file import FILE, LOCK, Running, command_settings
+from purser.compose.stack.lock import FileLock
 
 
 @pytest.fixture
-def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Running:
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
     """A system that runs on `tmp_path`."""
     for name in [name for name in os.environ if name.startswith("PURSER_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     found = Running("http://127.0.0.1:1", "127.0.0.1:2", None, "postgresql:///x", "secret", os.getpid())
     found.write(tmp_path)
-    return found
+    with FileLock(tmp_path / LOCK):
+        yield found
 
 
 def test_a_command_uses_the_gateway_and_the_key_of_the_running_system(tmp_path: Path, running: Running) -> None:
@@ -47,3 +50,10 @@ def test_fields_of_a_later_release_are_ignored(tmp_path: Path, running: Running)
     file = tmp_path / FILE
     file.write_text(json.dumps(json.loads(file.read_text()) | {"later": True}))
     assert Running.read(tmp_path) == running
+
+
+def test_the_file_of_a_killed_up_whose_process_id_is_in_use_again_names_nothing_that_runs(tmp_path: Path) -> None:
+    left = Running("http://127.0.0.1:1", "127.0.0.1:2", None, "postgresql:///x", "secret", os.getpid())
+    left.write(tmp_path)
+    (tmp_path / LOCK).touch()
+    assert Running.read(tmp_path) is None

@@ -14,7 +14,8 @@ from purser.compose.cli.api import event_lines
 from purser.compose.cli.api.client import Gateway, gateway
 from purser.compose.errors import RequestFailed
 from purser.compose.processes.gateway import renew_admin_key
-from purser.compose.processes.up_file import Running, forget
+from purser.compose.processes.up_file import LOCK, Running, forget
+from purser.compose.stack.lock import FileLock
 from tests.compose.conftest import System
 from tests.support.servers.commands import Commands
 from tests.support.servers.raw_server import raw_server, replies
@@ -41,11 +42,12 @@ class LocalUp:
 
 
 @pytest.fixture
-def up(system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalUp:
+def up(system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalUp]:
     for name in [name for name in os.environ if name.startswith("PURSER_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return LocalUp(system, tmp_path)
+    with FileLock(tmp_path / LOCK):
+        yield LocalUp(system, tmp_path)
 
 
 @pytest.fixture

@@ -125,7 +125,11 @@ class DirectRoutes:
             await self._app(scope, receive, send)
             return
         replayed = _Replayed(receive)
-        call = await self._call(scope, replayed)
+        try:
+            call = await self._call(scope, replayed)
+        except Exception as error:
+            await observed(partial(_raise, error), self._services.metrics, scope, receive, send)
+            return
         if call is None:
             await self._app(scope, replayed, send)
             return
@@ -166,6 +170,10 @@ class DirectRoutes:
         headers = [(b"content-length", b"%d" % len(content)), (b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": content})
+
+
+async def _raise(error: Exception, *_: object) -> None:
+    raise error
 
 
 def _plain_headers(scope: Scope) -> dict[bytes, bytes] | None:

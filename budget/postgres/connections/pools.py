@@ -28,6 +28,7 @@ _UNREACHABLE = (
     asyncpg.InterfaceError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresIOError,
     asyncpg.LockNotAvailableError,
     asyncpg.QueryCanceledError,
     asyncpg.IdleInTransactionSessionTimeoutError,
@@ -56,6 +57,17 @@ def _from_json(text: str) -> Any:
         return json.loads(text)
 
 
+async def _connect(*arguments: Any, **options: Any) -> "asyncpg.Connection[asyncpg.Record]":
+    """Connects as asyncpg does; raises `LedgerUnavailable` if Postgres refuses: the login or the database may change.
+
+    The same errors of a statement may have another cause.
+    """
+    try:
+        return await asyncpg.connect(*arguments, **options)
+    except asyncpg.PostgresError as error:
+        raise _unavailable(error) from error
+
+
 async def _prepare(connection: Connection) -> None:
     for name in ("json", "jsonb"):
         await connection.set_type_codec(name, encoder=_as_json, decoder=_from_json, schema="pg_catalog")
@@ -71,7 +83,7 @@ async def create_pool(dsn: str, *, size: int = 10, lock_timeout_ms: int | None =
         timeout_s: seconds to wait for one statement.
 
     Raises:
-        LedgerUnavailable: Postgres did not answer.
+        LedgerUnavailable: Postgres did not answer, or refused the connection.
     """
     settings = {"application_name": "purser", pooled.IDLE: f"{IDLE_S}s"}
     if lock_timeout_ms is not None:
@@ -80,6 +92,7 @@ async def create_pool(dsn: str, *, size: int = 10, lock_timeout_ms: int | None =
         return await asyncpg.create_pool(
             min_size=1,
             max_size=size,
+            connect=_connect,
             init=_prepare,
             command_timeout=timeout_s,
             timeout=timeout_s,
@@ -93,9 +106,13 @@ def reaching_ledger() -> Iterator[None]:
     try:
         yield
     except _UNREACHABLE as error:
-        raise LedgerUnavailable(
-            f"the ledger did not answer ({type(error).__name__}): nothing was admitted; check Postgres and try again"
-        ) from error
+        raise _unavailable(error) from error
+
+
+def _unavailable(error: Exception) -> LedgerUnavailable:
+    return LedgerUnavailable(
+        f"the ledger did not answer ({type(error).__name__}): nothing was admitted; check Postgres and try again"
+    )
 
 
 @contextmanager

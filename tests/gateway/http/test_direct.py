@@ -214,6 +214,21 @@ async def test_requests_count_and_a_key_that_sends_too_many_is_told(monkeypatch:
     assert (counted, reached) == ([2, 1], [])
 
 
+async def test_an_error_while_the_key_is_read_is_a_problem_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        async def leased(self, _: str) -> None:
+            raise ValueError
+
+    monkeypatch.setattr(SERVICES, "keys", Broken())
+    monkeypatch.setattr(SERVICES, "metrics", Metrics())
+    direct, reached = serving_directly()
+    async with direct:
+        answer = await direct.post("/things/a", json={"tokens": 5})
+    assert (answer.status_code, answer.json()["type"], reached) == (500, "urn:purser:internal", [])
+    labels = {"method": "POST", "route": "none", "status": "500"}
+    assert SERVICES.metrics.registry.get_sample_value("purser_http_requests_total", labels) == 1
+
+
 async def test_a_get_reaches_the_application() -> None:
     direct, reached = serving_directly()
     async with direct:

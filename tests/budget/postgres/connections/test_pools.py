@@ -5,6 +5,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -18,6 +19,27 @@ from tests.support.ledger import TENANT, Books, request
 async def test_a_server_that_is_not_there_is_an_unavailable_ledger(tmp_path: Path) -> None:
     with pytest.raises(LedgerUnavailable, match="nothing was admitted; check Postgres and try again"):
         await create_pool(f"postgresql://postgres@/postgres?host={tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("login", "error"),
+    [
+        ("nobody:@/postgres", "InvalidAuthorizationSpecification"),
+        ("postgres:@/not_there", "InvalidCatalogName"),
+        ("postgres:@/template0", "ObjectNotInPrerequisiteState"),  # allows no connections
+    ],
+)
+async def test_a_connection_that_is_refused_is_an_unavailable_ledger_and_the_next_one_works(
+    pool: Pool, dsn: str, login: str, error: str
+) -> None:
+    refused = dsn.replace(f"postgres:@{urlsplit(dsn).path}", login)
+    assert refused != dsn
+    pool.set_connect_args(refused)
+    await pool.expire_connections()
+    with pytest.raises(LedgerUnavailable, match=error):
+        await _one(pool)
+    pool.set_connect_args(dsn)
+    assert await _one(pool) == 1
 
 
 async def test_a_pool_that_is_closed_is_an_unavailable_ledger(dsn: str) -> None:
@@ -186,6 +208,7 @@ async def test_two_transactions_that_lock_each_other_out_both_end(books: Books, 
         TimeoutError(),
         asyncpg.TooManyConnectionsError(),
         asyncpg.AdminShutdownError(),
+        asyncpg.PostgresIOError(),
         asyncpg.InternalClientError("cannot switch to state 12"),  # just terminated, before its end is noticed
     ],
 )

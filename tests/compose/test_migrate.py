@@ -11,6 +11,7 @@ from alembic.script import ScriptDirectory
 
 from purser.compose.errors import SchemaMismatch, Unreachable
 from purser.compose.migrate import current, head, migrate, require_schema, revisions
+from purser.compose.migrations import upgrading
 from tests.support.databases import dump
 
 SCHEMA = {
@@ -104,6 +105,27 @@ async def test_the_revisions_lead_to_the_schema_as_it_is(empty_dsn: str, dsn: st
             await connection.execute(present.joinpath(f"{name}.sql").read_text("utf-8"))
     await connection.close()
     assert dump(empty_dsn, "--schema-only") == dump(dsn, "--schema-only", "--exclude-table=alembic_version")
+
+
+@pytest.mark.parametrize("blocking", ["select from policies", "lock table alembic_version in share mode"])
+async def test_a_migration_that_waits_for_a_long_transaction_lets_others_read_and_says_for_which(
+    empty_dsn: str, blocking: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(upgrading, "LOCK_WAIT_MS", 50)
+    monkeypatch.setattr(upgrading, "AGAIN_AFTER_S", 0.05)
+    await migrate(empty_dsn, "0006_further_corrections")
+    reader, audit = [await asyncpg.connect(empty_dsn) for _ in range(2)]
+    async with asyncio.timeout(30):
+        async with audit.transaction():
+            await audit.execute(blocking)
+            migrating = asyncio.create_task(migrate(empty_dsn))
+            while f"pid {audit.get_server_pid()}" not in caplog.text:
+                await asyncio.sleep(0.01)
+            await reader.execute("select from policies")
+            assert not migrating.done()
+        assert await migrating == head()
+    for connection in (reader, audit):
+        await connection.close()
 
 
 async def test_a_revision_that_fails_leaves_nothing_behind(empty_dsn: str) -> None:

@@ -59,9 +59,10 @@ class Audits:
             self.start(SCHEDULE)
 
     async def refresh(self) -> None:
-        """Reads the last result, which may be that of another process."""
+        """Reads the last result, which may be that of another process. Only a failure is not stored."""
         stored = await self._results.last()
-        if stored is not None and (self.last is None or stored.ended_at > self.last.ended_at):
+        failed = self.last if self.last is not None and self.last.error else None
+        if stored is not None and (failed is None or stored.ended_at > failed.ended_at):
             self.last = stored
 
     async def stop(self) -> None:
@@ -80,9 +81,9 @@ class Audits:
         try:
             async with in_background(self._renew()):
                 found = await audit(self._pool, on_check)
-            self.last = AuditRun.of(found, datetime.now(UTC), monotonic() - began, by)
-            error = ""
-            await self._results.store(self.last)
+            run = AuditRun.of(found, monotonic() - began, by)
+            await self._results.store(run)
+            self.last, error = run, ""
         except LedgerUnavailable:
             error = "LedgerUnavailable"
         except Exception as failed:

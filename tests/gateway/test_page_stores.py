@@ -1,7 +1,8 @@
 """Services that only pages use: ledger health, audits on demand, request statistics."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Self
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -92,6 +93,31 @@ async def test_one_audit_runs_at_a_time_and_the_last_result_stays(books: Books) 
     another = Audits(books.pool)
     await another.refresh()
     assert another.last == audits.last, "every gateway shows it"
+
+
+async def test_a_wrong_clock_of_one_gateway_delays_no_audit_and_hides_no_result(
+    books: Books, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return super().now(tz) + timedelta(days=30)
+
+    right = Audits(books.pool)
+    with monkeypatch.context() as patched:
+        patched.setattr("purser.gateway.reports.audits.datetime", Ahead)
+        right.start("ada")
+        await eventually(lambda: asyncio.sleep(0, right.progress is None))
+    now = await books.pool.fetchval("select clock_timestamp()")
+    assert right.last is not None
+    assert now - timedelta(minutes=1) < right.last.ended_at <= now
+    await books.pool.execute("update audit_result set ended_at = ended_at + interval '30 days'")  # an older release
+    await right.refresh()
+    another = Audits(books.pool)
+    await another.start_due(timedelta(days=1))
+    await eventually(lambda: asyncio.sleep(0, another.progress is None))
+    await right.refresh()
+    assert right.last == another.last
 
 
 async def test_an_audit_that_fails_says_so_and_the_next_one_may_run(books: Books) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from purser.budget.holds import digest_of, usage_of
@@ -39,6 +40,8 @@ class Audit:
     """Number of rows checked, by table."""
     differences: tuple[Mapping[str, Any], ...]
     """One object per difference: `check`, `what`, and the figures that differ."""
+    ended_at: datetime
+    """By the clock of Postgres, which says when the next one is due: those of its clients may differ."""
 
     @property
     def ok(self) -> bool:
@@ -70,7 +73,8 @@ async def audit(pool: Pool, on_check: Callable[[str, int, int], None] | None = N
                 for found in await _found(own, check)
             ]
         counts = await own.fetchrow(_SQL["counts"], timeout=CHECK_TIMEOUT_S)
-    return Audit(dict(counts or {}), tuple(differences))
+        ended_at = await own.fetchval("select clock_timestamp()")
+    return Audit(dict(counts or {}), tuple(differences), ended_at)
 
 
 async def _found(own: Connection, check: str) -> Sequence[Mapping[str, Any]]:

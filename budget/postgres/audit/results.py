@@ -33,10 +33,10 @@ class AuditRun:
     """Type of the error with which it failed; then the figures are empty."""
 
     @classmethod
-    def of(cls, found: Audit, ended_at: datetime, seconds: float, by: str) -> "AuditRun":
+    def of(cls, found: Audit, seconds: float, by: str) -> "AuditRun":
         """The run that found this."""
         differences = found.differences
-        return cls(ended_at, seconds, by, found.checked, len(differences), differences[:MOST_EXAMPLES])
+        return cls(found.ended_at, seconds, by, found.checked, len(differences), differences[:MOST_EXAMPLES])
 
 
 class AuditResults:

@@ -1,9 +1,11 @@
 -- name: claim
 -- Lets one process start an audit that is due. $1 time between audits, $2 time for which the claim is valid, $3 now.
+-- An end in the future is that of a wrong clock.
 insert into audit_result as r (claimed_until) select coalesce($3, clock_timestamp()) + $2::interval
 on conflict (one) do update set claimed_until = excluded.claimed_until
 where coalesce(r.claimed_until, '-infinity') < coalesce($3, clock_timestamp())
-  and coalesce(r.ended_at, '-infinity') <= coalesce($3, clock_timestamp()) - $1::interval
+  and (coalesce(r.ended_at, '-infinity') <= coalesce($3, clock_timestamp()) - $1::interval
+       or r.ended_at > coalesce($3, clock_timestamp()))
 returning true;
 
 -- name: renew

@@ -16,7 +16,6 @@ def audit_ledger(data: DataOption = None, as_json: JsonOption = False) -> None:
     The result is stored for metrics, `purser doctor` and the dashboard, unless the database is read only.
     """
     import asyncio
-    from datetime import UTC, datetime
     from time import monotonic
 
     from purser.budget.postgres.audit.audit import Audit, audit
@@ -34,7 +33,7 @@ def audit_ledger(data: DataOption = None, as_json: JsonOption = False) -> None:
             async with await create_pool(dsn, size=1) as pool:
                 began = monotonic()
                 found = await audit(pool)
-                run = AuditRun.of(found, datetime.now(UTC), monotonic() - began, "purser audit")
+                run = AuditRun.of(found, monotonic() - began, "purser audit")
                 if not await AuditResults(pool).store(run):
                     typer.echo("The database is read only: the result is not stored, and no alert sees it.", err=True)
                 return found

@@ -17,7 +17,7 @@ from purser.gateway.access.roles import Principal
 from purser.gateway.approvals.details import ApprovalDetails
 from purser.gateway.dashboard import amounts
 from purser.gateway.dashboard.actions import Refused
-from purser.gateway.dashboard.approvals.wording import barred
+from purser.gateway.dashboard.approvals.wording import barred, outcome
 from purser.gateway.dashboard.components import render
 from purser.gateway.dashboard.formats import exact, plural
 from purser.gateway.dashboard.region import Act
@@ -64,7 +64,13 @@ class Draft:
     decision_id: str = field(default_factory=lambda: f"page-{uuid.uuid4()}")
 
     def body(self) -> DecisionBody:
-        """The decision as the body of the API request."""
+        """The decision as the body of the API request.
+
+        Raises:
+            Refused: an approval without an amount, which would grant whatever is missing by the time it arrives.
+        """
+        if self.choice is Choice.APPROVE and self.amount == Amount():
+            raise Refused("Nothing was missing any more: there is nothing to grant.")
         fields = {
             "decision_id": self.decision_id,
             "decision": self.choice,
@@ -133,7 +139,8 @@ def form(
     """
     request = details.request
     if request.state is not ApprovalState.PENDING:
-        return render("approvals/outcome.html", request=request, caller=caller)
+        text, at = outcome(request, caller)
+        return render("approvals/outcome.html", state=request.state, text=text, at=at)
     bar_to_all = barred(request, caller, now)
     exactly, easily, agreed = request.shortage, details.without_delay, request.agreed(now)
     # Other scopes of a path may still delay the call, whatever this one is granted.

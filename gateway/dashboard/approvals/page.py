@@ -15,9 +15,9 @@ from purser.gateway.dashboard.actions import Refused
 from purser.gateway.dashboard.approvals import form as approval_form
 from purser.gateway.dashboard.approvals import wording
 from purser.gateway.dashboard.approvals.form import Draft
-from purser.gateway.dashboard.approvals.together import AGES, MOST, Together, grouped
+from purser.gateway.dashboard.approvals.together import AGES, ANNOUNCED, MOST, Together, grouped
 from purser.gateway.dashboard.components import LOADING, component, render
-from purser.gateway.dashboard.formats import address, amount, exact, sentence
+from purser.gateway.dashboard.formats import address, exact, plural, sentence
 from purser.gateway.dashboard.live import Live, Part
 from purser.gateway.dashboard.pages import page
 from purser.gateway.dashboard.policies import BASES
@@ -87,6 +87,8 @@ class ApprovalsPage:
     place: int = 0
     """Index of the chosen request in the list, or its last one if it has left the list."""
     listed: Sequence[ApprovalRequest] = ()
+    matching: int = 0
+    """How many of the pending requests that were read the filter shows, with those beyond the end of the list."""
     shown: ApprovalRequest | None = None
     details: ApprovalDetails | None = None
     """Details of the shown request."""
@@ -108,6 +110,7 @@ class ApprovalsPage:
         """Reads the list and the chosen request, and shows both."""
         use, tenant = self.visit.services, self.visit.tenant
         pending = await use.queue.count(tenant)
+        self.together.announce((await use.approvals.list(tenant, ApprovalState.PENDING, ANNOUNCED)).requests)
         self.listed = await (self._decided() if self.decided else self._pending())
         ids = [request.approval_id for request in self.listed]
         if self.chosen is None and ids:
@@ -124,8 +127,9 @@ class ApprovalsPage:
     async def _pending(self) -> Sequence[ApprovalRequest]:
         by, now = self.together.filter, datetime.now(UTC)
         found = await self.visit.services.queue.pending(self.visit.tenant, MOST if by.narrows else self.size)
-        self.together.announce(found)
-        groups = grouped([request for request in found if by.shows(request, now)][: self.size], by)
+        matching = [request for request in found if by.shows(request, now)]
+        self.matching = len(matching)
+        groups = grouped(matching[: self.size], by)
         listed = [request for _, members in groups for request in members]
         self.together.show(listed)
         return listed
@@ -181,16 +185,20 @@ class ApprovalsPage:
                 needed=wording.needed,
                 more=self._more(pending),
                 page_size=PAGE,
+                most_filtered=MOST,
             )
         )
 
     def _more(self, pending: int) -> str:
         """How many more requests there are, in words; empty if there are none."""
-        if self.together.filter.narrows and not self.decided:
+        if len(self.listed) < self.size:
             return ""
-        if len(self.listed) < self.size or (not self.decided and pending <= len(self.listed)):
-            return ""
-        return "There may be more" if self.decided else f"{exact(pending - len(self.listed))} more wait"
+        if self.decided:
+            return "There may be more"
+        narrows = self.together.filter.narrows
+        left = (self.matching if narrows else pending) - len(self.listed)
+        what = plural(left, "matches", "match") if narrows else plural(left, "waits", "wait")
+        return f"{exact(left)} more {what}" if left > 0 else ""
 
     async def _show_detail(self) -> None:
         request = await self._read()
@@ -263,10 +271,10 @@ class ApprovalsPage:
 
     async def _handle_key(self, key: str) -> None:
         if key == "Escape":
-            self.together.armed = None
+            self.together.armed = {}
             await self._disarm()
         elif key == "x" and self.chosen and not self.decided:
-            self.together.toggle(self.chosen)
+            self.together.pick({self.chosen})
             await self.part.refresh()
         elif key in ("j", "k") and self.listed:
             ids = [request.approval_id for request in self.listed]
@@ -292,7 +300,8 @@ class ApprovalsPage:
         try:
             draft = approval_form.read(act, choice, datetime.now(UTC))
         except Refused as error:
-            await self._show_problem(str(error))
+            self.armed, self.problem = None, str(error)
+            await self._show_detail()
             return
         by_key = act.data.get("key") == "1"
         large = self.details is not None and approval_form.is_large(self.details, draft.amount)
@@ -355,14 +364,5 @@ class ApprovalsPage:
         """Why a decision was refused: it came too late, or the rules bar this person."""
         if error.reason != "closed":
             return wording.barred(request, caller, datetime.now(UTC), Choice.APPROVE) or sentence(str(error))
-        now = await self.visit.services.approvals.get(caller.tenant, request.approval_id)
-        if not now.decisions:
-            return "Too late: the request was already withdrawn, because the budget suffices."
-        last = now.decisions[-1]
-        seconds = max(0, round((datetime.now(UTC) - last.at).total_seconds()))
-        did = f"approved {amount(now.given)}" if now.state is ApprovalState.APPROVED else "denied it"
-        return f"Too late: {last.approver} {did} {seconds} s ago. Your decision changed nothing."
-
-    async def _show_problem(self, problem: str) -> None:
-        self.armed, self.problem = None, problem
-        await self._show_detail()
+        closed = await self.visit.services.approvals.get(caller.tenant, request.approval_id)
+        return wording.too_late(closed, caller, datetime.now(UTC))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 from purser.budget.approvals import ApprovalRequest, Choice
@@ -19,6 +19,8 @@ from purser.wire.limits import MAX_NOTE
 
 MOST = 1_000
 """Most pending requests that a filter looks through."""
+ANNOUNCED = 20
+"""Most new requests that are announced at once."""
 AGES = (("", "any age"), ("5", "older than 5 min"), ("15", "older than 15 min"), ("60", "older than 1 h"))
 
 
@@ -86,28 +88,35 @@ class Together:
     filter: Filter = field(default_factory=Filter)
     picked: set[str] = field(default_factory=set)
     """Ids of the selected requests; only what the list shows is ever selected."""
-    armed: Draft | None = None
-    """A decision about all of them that waits for confirmation."""
+    armed: Mapping[str, Draft] = field(default_factory=dict)
+    """The decision about each of them that waits for confirmation, by id; empty: none does."""
     results: Sequence[Result] = ()
     """What became of each, after the last decision."""
     listed: Sequence[ApprovalRequest] = ()
-    known: frozenset[str] | None = None
-    """Ids of requests that were pending before; `None` until the list is first read."""
+    since: datetime | None = None
+    """When the newest request was created that the page found first; `None` until it is read."""
+    announced: set[str] = field(default_factory=set)
+    """Ids of newer requests, of which the person was notified."""
 
     def show(self, listed: Sequence[ApprovalRequest]) -> None:
         """Follows the list: what it no longer shows is no longer selected."""
         self.listed = listed
         self.picked &= {request.approval_id for request in listed}
-        if not self.picked:
-            self.armed = None
+        self.armed = {approval_id: draft for approval_id, draft in self.armed.items() if approval_id in self.picked}
 
-    def announce(self, pending: Sequence[ApprovalRequest]) -> None:
-        """Offers a desktop notification of each request that was not pending before."""
-        for request in pending if self.known is not None else ():
-            if request.approval_id not in (self.known or ()):
+    def announce(self, newest: Sequence[ApprovalRequest]) -> None:
+        """Offers a desktop notification of each request created since the page was opened.
+
+        Args:
+            newest: the newest pending requests, newest first, whatever the list shows.
+        """
+        if self.since is None:
+            self.since = max((request.created_at for request in newest), default=datetime.min.replace(tzinfo=UTC))
+        for request in reversed(newest):
+            if request.created_at > self.since and request.approval_id not in self.announced:
                 text = f"{request.scope} is short of {amount(request.shortage)}"
                 self.visit.screen.notify("Approval needed", text, request.approval_id)
-        self.known = (self.known or frozenset()) | {request.approval_id for request in pending}
+                self.announced.add(request.approval_id)
 
     @property
     def selected(self) -> list[ApprovalRequest]:
@@ -119,53 +128,57 @@ class Together:
         """What the selected requests are short of, in total."""
         return sum((request.shortage for request in self.selected), Amount())
 
+    @property
+    def asked(self) -> Amount:
+        """What is granted in total if the person confirms."""
+        return sum((draft.amount for draft in self.armed.values()), Amount())
+
     async def handle(self, act: Act) -> bool:
         """Handles an act of the person; `False` if it is about something else."""
         match act.name:
             case "filter":
                 self.filter = Filter.read(act.fields)
             case "pick":
-                self._pick({act.data.get("id", "")})
+                self.pick({act.data.get("id", "")})
             case "pick-group":
-                self._pick({one.approval_id for one in self.listed if group_of(one) == act.data.get("group")})
+                self.pick({one.approval_id for one in self.listed if group_of(one) == act.data.get("group")})
             case "pick-all":
-                self._pick({one.approval_id for one in self.listed})
+                self.pick({one.approval_id for one in self.listed})
             case "pick-none":
-                self.picked, self.armed = set(), None
+                self.picked, self.armed = set(), {}
             case "approve-each" | "deny-each" if self.picked:
                 note = act.fields.get("note", "").replace("\r\n", "\n").strip()[:MAX_NOTE]
                 choice = Choice.DENY if act.name == "deny-each" else Choice.APPROVE
-                self.armed = Draft(choice, reasons={"note": note} if note else {})
+                reasons = {"note": note} if note else {}
+                # What the question names is granted, however much is missing by the time it is answered.
+                self.armed = {
+                    one.approval_id: Draft(choice, Amount() if choice is Choice.DENY else one.shortage, reasons=reasons)
+                    for one in self.selected
+                }
             case "back-each":
-                self.armed = None
-            case "confirm-each" if self.armed is not None:
+                self.armed = {}
+            case "confirm-each" if self.armed:
                 await self._decide(self.armed)
             case _:
                 return False
         return True
 
-    def toggle(self, approval_id: str) -> None:
-        """Selects or deselects one request."""
-        self._pick({approval_id})
-
-    def _pick(self, ids: set[str]) -> None:
+    def pick(self, ids: set[str]) -> None:
         """Selects requests; deselects them if all of them are selected."""
-        self.armed, self.results = None, ()
+        self.armed, self.results = {}, ()
         self.picked = self.picked - ids if ids <= self.picked else self.picked | ids
 
-    async def _decide(self, draft: Draft) -> None:
+    async def _decide(self, drafts: Mapping[str, Draft]) -> None:
         """Decides about each selected request by itself: one that is refused stops no other."""
-        self.results = [await self._decide_one(request, draft) for request in self.selected]
-        self.picked, self.armed = set(), None
+        self.results = [await self._decide_one(request, drafts[request.approval_id]) for request in self.selected]
+        self.picked, self.armed = set(), {}
         done, failed = (sum(one.good is good for one in self.results) for good in (True, False))
         text = f"{done} {plural(done, 'request')} decided" + (f", {failed} refused" if failed else "")
         self.visit.screen.toast(f"{text}.", good=not failed)
 
     async def _decide_one(self, request: ApprovalRequest, draft: Draft) -> Result:
         async def record(caller: Principal) -> str:
-            # An id of its own for each request, which stays the same if the click is repeated.
-            body = draft.body().model_copy(update={"decision_id": f"{draft.decision_id}/{request.approval_id}"})
-            done = await api.decide(request.approval_id, body, caller, self.visit.services)
+            done = await api.decide(request.approval_id, draft.body(), caller, self.visit.services)
             return "1 of 2 approvals recorded, another person is needed" if done.decisions_needed else str(done.state)
 
         try:

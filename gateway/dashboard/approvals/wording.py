@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from purser.budget.approval_rules import expire, judge
-from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, DecisionRequest, Waiter
+from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, DecisionRequest, Identity, Waiter
 from purser.budget.errors import DecisionRefused, InvalidRequest
 from purser.budget.gate import NOTHING, Amount
 from purser.budget.reports.finish import Finish
@@ -18,9 +18,7 @@ from purser.gateway.dashboard.policies import SOURCES, two_people
 
 def wanted(request: ApprovalRequest) -> Amount:
     """The sum of what all waiting calls ask for."""
-    if request.state is not ApprovalState.PENDING:
-        return Amount()
-    return request.waiting
+    return request.waiting if request.state is ApprovalState.PENDING else NOTHING
 
 
 def needed(request: ApprovalRequest) -> Amount:
@@ -140,6 +138,27 @@ def source(request: ApprovalRequest, budget: BudgetView) -> str:
 def expiry(request: ApprovalRequest, expired: Amount) -> str:
     """The outcome if no one decides by the deadline, after what expiries have granted in this window."""
     return "granted" if expire(request, expired).state is ApprovalState.APPROVED else "denied"
+
+
+def outcome(request: ApprovalRequest, caller: Principal) -> tuple[str, datetime | None]:
+    """How a closed request ended, and when: the sentence goes on with the time, or is complete without one."""
+    if request.state is ApprovalState.WITHDRAWN or not request.decisions:
+        return "The budget suffices again, or no one is waiting any more: there is nothing left to decide.", None
+    last, given = request.decisions[-1], amount(request.given)
+    if last.identity is Identity.SWEEPER:
+        did = f"granted {given}" if request.given != NOTHING else "denied"
+        return f"No one decided in time, so it was {did}", last.at
+    who = "You" if last.approver == caller.name else last.approver
+    return f"{who} {f'approved {given}' if last.choice is Choice.APPROVE else 'denied this'}", last.at
+
+
+def too_late(request: ApprovalRequest, caller: Principal, now: datetime) -> str:
+    """Why a decision about a closed request changed nothing."""
+    text, at = outcome(request, caller)
+    if at is None:
+        return f"Too late: {text}"
+    seconds = max(0, round((now - at).total_seconds()))
+    return f"Too late: {text} {seconds} s ago. Your decision changed nothing."
 
 
 def barred(

@@ -1,12 +1,21 @@
 """Forecast and expiry of an approval card, in words."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
+from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity
 from purser.budget.gate import Amount
 from purser.budget.policies.fields import ApprovalRules, OnExpiry
 from purser.budget.reports.finish import Finish
+from purser.gateway.access.roles import Principal, Role
 from purser.gateway.dashboard.approvals import wording
-from tests.support.approving import request
+from tests.support.approving import NOW, approval_by, request
+
+BERT = Principal("bert", "key-1", "default", Role.APPROVER)
+BY_ANNA = approval_by("anna", Amount(400))
+BY_NO_ONE = replace(BY_ANNA, choice=Choice.DENY, approver="sweeper", identity=Identity.SWEEPER)
 
 
 def test_a_forecast_is_a_range_that_names_the_turns_behind_it() -> None:
@@ -34,3 +43,37 @@ def test_without_a_turn_the_forecast_says_why_it_is_unknown() -> None:
 )
 def test_the_outcome_at_the_deadline_is_that_of_the_rules(rules: ApprovalRules, expired: int, outcome: str) -> None:
     assert wording.expiry(request(rules=rules), Amount(expired)) == outcome
+
+
+@pytest.mark.parametrize(
+    ("closed", "told"),
+    [
+        (
+            request(state=ApprovalState.APPROVED, given=Amount(400), decisions=(BY_ANNA,)),
+            "anna approved 400 tokens 3 s ago. Your decision changed nothing.",
+        ),
+        (
+            request(state=ApprovalState.APPROVED, given=Amount(400), decisions=(replace(BY_ANNA, approver="bert"),)),
+            "You approved 400 tokens 3 s ago. Your decision changed nothing.",
+        ),
+        (
+            request(state=ApprovalState.DENIED, decisions=(BY_ANNA, replace(BY_ANNA, choice=Choice.DENY))),
+            "anna denied this 3 s ago. Your decision changed nothing.",
+        ),
+        (
+            request(state=ApprovalState.EXPIRED, decisions=(BY_ANNA, BY_NO_ONE)),
+            "No one decided in time, so it was denied 3 s ago. Your decision changed nothing.",
+        ),
+        (
+            request(state=ApprovalState.APPROVED, given=Amount(400), decisions=(BY_NO_ONE,)),
+            "No one decided in time, so it was granted 400 tokens 3 s ago. Your decision changed nothing.",
+        ),
+        (
+            # One of two people had approved when the limit was raised.
+            request(state=ApprovalState.WITHDRAWN, decisions=(BY_ANNA,)),
+            "The budget suffices again, or no one is waiting any more: there is nothing left to decide.",
+        ),
+    ],
+)
+def test_whoever_decides_too_late_reads_how_the_request_ended(closed: ApprovalRequest, told: str) -> None:
+    assert wording.too_late(closed, BERT, NOW + timedelta(seconds=3)) == f"Too late: {told}"

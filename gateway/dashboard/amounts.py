@@ -11,7 +11,10 @@ from purser.budget.money import parse_dollars
 from purser.gateway.dashboard.actions import Refused
 from purser.wire.limits import MAX_AMOUNT
 
-_COUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmM]?)")
+# Separators only between groups of three digits: the comma of `0,25` is a decimal comma, and leaving it out multiplies.
+_NUMBER = r"((?:[1-9]\d{0,2}([\s,_'])\d{3}(?:\2\d{3})*|\d+)(?:\.\d+)?)"
+_COUNT = re.compile(rf"{_NUMBER}\s*([kKmM]?)")
+_DOLLARS = re.compile(rf"\$?\s*{_NUMBER}")
 _LETTERS = {"": 1, "k": 10**3, "m": 10**6}
 MOST_SEARCHED = 128
 """Longest text to search for."""
@@ -23,13 +26,12 @@ def count(text: str, what: str) -> int | None:
     Raises:
         Refused: it is not an amount.
     """
-    plain = re.sub(r"[\s,_']", "", text)
-    if not plain:
+    if not text.strip():
         return None
-    found = _COUNT.fullmatch(plain)
+    found = _COUNT.fullmatch(text.strip())
     if found is None:
         raise Refused(f"{what}: “{text[:40]}” is not an amount. Write 3500, 3,500, 3.5k or 2M.")
-    value = Decimal(found[1]) * _LETTERS[found[2].lower()]
+    value = Decimal(_ungrouped(found[1])) * _LETTERS[found[3].lower()]
     if value != value.to_integral_value() or value > MAX_AMOUNT:
         raise Refused(f"{what}: “{text[:40]}” is not a whole number of tokens up to {MAX_AMOUNT:,}.")
     return int(value)
@@ -41,14 +43,18 @@ def nano_usd(text: str, what: str) -> int | None:
     Raises:
         Refused: it is not an amount.
     """
-    plain = re.sub(r"[\s,_']", "", text)
-    if not plain:
+    if not text.strip():
         return None
+    found = _DOLLARS.fullmatch(text.strip())
     try:
-        return parse_dollars(plain.removeprefix("$"))
+        return parse_dollars(_ungrouped(found[1]) if found else "")
     except InvalidRequest:
         message = f"{what}: “{text[:40]}” is not an amount. Write dollars with at most 9 decimals, such as 0.25."
         raise Refused(message) from None
+
+
+def _ungrouped(number: str) -> str:
+    return re.sub(r"[\s,_']", "", number)
 
 
 def end(choice: str, at: str, now: datetime) -> datetime | None:
@@ -112,7 +118,7 @@ class TimeRange:
     def query(self) -> dict[str, str | None]:
         """Its parameters for a URL."""
         return {
-            name: at.strftime("%Y-%m-%dT%H:%M:%SZ") if at else None
+            name: f"{at.replace(tzinfo=None).isoformat(timespec='seconds')}Z" if at else None
             for name, at in (("from", self.since), ("to", self.until))
         }
 
@@ -120,7 +126,8 @@ class TimeRange:
     def typed(self) -> dict[str, str]:
         """Its values for inputs of a form, by the name of the parameter."""
         return {
-            name: at.strftime("%Y-%m-%dT%H:%M") if at else "" for name, at in (("from", self.since), ("to", self.until))
+            name: at.replace(tzinfo=None).isoformat(timespec="minutes") if at else ""
+            for name, at in (("from", self.since), ("to", self.until))
         }
 
 

@@ -21,6 +21,8 @@ def test_filters_of_the_ledger_appear_in_its_urls() -> None:
     assert (wanted.kind, wanted.since, wanted.by, wanted.cursor) == (EntryKind.SETTLE, NOW, By.TASK, "9")
     assert wanted.href() == "/ledger?scope=session%3As1&kind=settle&from=2026-01-01T12%3A00%3A00Z&by=task"
     assert "cursor=4" in wanted.href(cursor="4")
+    early = read_entries(until="0001-01-05T12:00")
+    assert (early.href(), early.times.typed["to"]) == ("/ledger?to=0001-01-05T12%3A00%3A00Z", "0001-01-05T12:00")
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ class Stores:
         self.events = Events(pool)
         self.outbox = Outbox(pool)
         self.payers = Payers(pool)
-        memory = Memory(pool, self.embedder, self.on_search)
+        memory = Memory(pool, self.embedder, self.on_search, self.payers)
         self.sessions = SessionStores(pool, self.pin_budget, memory, self.redaction)
         self.agents = Agents(pool)
         self.calls = Calls(pool)

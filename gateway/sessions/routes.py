@@ -21,16 +21,7 @@ from purser.gateway.http.routing import Route, size_of
 from purser.gateway.services import Use
 from purser.gateway.sessions.reads import AT_A_TIME
 from purser.gateway.sessions.resolved import context_view
-from purser.gateway.sessions.schemas import (
-    AppendBody,
-    Fields,
-    Model,
-    Seq,
-    SessionId,
-    Thread,
-    read_append,
-    unanswering,
-)
+from purser.gateway.sessions.schemas import AppendBody, Fields, Model, Seq, SessionId, Thread, read_append, unanswering
 from purser.gateway.sessions.views import message_view
 from purser.wire.fields import Name
 from purser.wire.limits import USUAL_MODEL
@@ -90,6 +81,8 @@ async def append(
         user_id=read.user_id,
         author=caller.name,
     )
+    if read.user_id:
+        use.payers.forget(caller.tenant, session_id)
     counts = await store.tokens(caller.tenant, session_id, seqs, model=model)
     use.compressions.appended(caller.tenant, session_id, model, caller.tags)
     warnings = await _warnings(use.sessions, caller.tenant, session_id, messages, seqs)

@@ -42,6 +42,8 @@ async def submit(body: Annotated[dict[str, Any], Body()], caller: Runner, use: U
             vouched=caller.may(Permission.ACT_FOR_OTHERS),
             tags_of_key=caller.tags,
         )
+        if task.user_id:
+            use.payers.forget(caller.tenant, task.session_id)
         use.wake()
     warnings = task_pitfalls(task, use.context, use.ledger.settings.defaults, personal)
     accepted = _accepted(caller, task.task_id, request)

@@ -48,16 +48,21 @@ class Memory:
     """Searches user and assistant messages; each search is limited to one tenant, and to one session or user."""
 
     def __init__(
-        self, pool: Pool, embedder: Embedder | None = None, on_outcome: Callable[[Outcome], None] = ignore_outcome
+        self,
+        pool: Pool,
+        embedder: Embedder | None = None,
+        on_outcome: Callable[[Outcome], None] = ignore_outcome,
+        payers: Payers | None = None,
     ) -> None:
         """Args:
         pool: from `purser.budget.postgres.connections.pools.create_pool`.
         embedder: adds vector search; `None` for search by words alone.
         on_outcome: receives the outcome of each search.
+        payers: completes the paths of searches; `None` for one of its own.
         """
         self._pool = pool
         self._index = MemoryIndex(pool)
-        self._payers = Payers(pool)
+        self._payers = payers or Payers(pool)
         self._vectors = None if embedder is None else MemoryVectors(pool, embedder)
         self._on_outcome = on_outcome
 

@@ -13,7 +13,7 @@ _SQL = load("purser.context.postgres.sessions", "sessions.sql")
 REMEMBERED = 10_000
 """Maximum number of cached sessions."""
 _UNOWNED_S = 1.0
-"""Seconds for which a session without a user is cached."""
+"""Seconds for which a session without a user is cached; `Payers.forget` ends it at once in its own process."""
 
 
 class Payers:
@@ -27,6 +27,8 @@ class Payers:
         self._pool = pool
         self._clock = clock
         self._users: OrderedDict[tuple[str, str], tuple[str | None, float]] = OrderedDict()
+        self._owned = 0
+        """Number of times that a session may have got its user."""
 
     async def complete(self, tenant: str, path: Path) -> Path:
         """Places the path below its tenant and, unless it names a user, below the user of its session.
@@ -44,6 +46,11 @@ class Payers:
             user_id = await self._user(tenant, session_id) or ""
         return path.below(*payers(tenant, user_id))
 
+    def forget(self, tenant: str, session_id: str) -> None:
+        """Forgets that a session had no user, once it may have got one: the next call of this process reads it."""
+        self._owned += 1
+        self._users.pop((tenant, session_id), None)
+
     async def of_session(self, tenant: str, session_id: str) -> Path:
         """The path of work on a session outside of tasks."""
         return await self.complete(tenant, Path((Scope(Kind.SESSION, session_id),)))
@@ -53,8 +60,11 @@ class Payers:
         user_id, until = self._users.get(key, (None, now))
         if user_id is None and until <= now:
             async with connected(self._pool, None) as own:
+                owned = self._owned
                 user_id = await own.fetchval(_SQL["user"], tenant, session_id)
-            self._users[key] = user_id, now + _UNOWNED_S
+            # The session may have got its user since it was read.
+            if user_id is not None or owned == self._owned:
+                self._users[key] = user_id, now + _UNOWNED_S
             if len(self._users) > REMEMBERED:
                 self._users.popitem(last=False)
         return user_id

@@ -1,5 +1,8 @@
 """Payers of calls: tenant and user are added to a path."""
 
+from typing import Any
+
+import asyncpg
 import pytest
 
 from purser.budget.postgres.connections.pools import Pool
@@ -42,6 +45,31 @@ async def test_a_session_that_gets_a_user_is_charged_to_it_a_second_later_at_mos
     assert (await payers.of_session(TENANT, "s1")).texts() == ["tenant:acme", "session:s1"]
     await Conversations(pool).append(TENANT, "s1", [Message("user", "Hello.")], origin="o", user_id="ana")
     clock.now += 1
+    assert (await payers.of_session(TENANT, "s1")).texts() == ["tenant:acme", "user:ana", "session:s1"]
+
+
+async def test_the_user_that_a_session_gets_in_this_process_pays_for_the_next_call(pool: Pool) -> None:
+    payers = Payers(pool, Clock())
+    assert (await payers.of_session(TENANT, "s1")).texts() == ["tenant:acme", "session:s1"]
+    await Conversations(pool).append(TENANT, "s1", [Message("user", "Hello.")], origin="o", user_id="ana")
+    payers.forget(TENANT, "s1")
+    assert (await payers.of_session(TENANT, "s1")).texts() == ["tenant:acme", "user:ana", "session:s1"]
+
+
+async def test_a_session_that_gets_its_user_while_it_is_read_is_not_cached_without(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payers, read = Payers(pool, Clock()), asyncpg.Connection.fetchval
+
+    async def late(own: asyncpg.Connection, *arguments: Any) -> Any:
+        found = await read(own, *arguments)
+        await Conversations(pool).append(TENANT, "s1", [Message("user", "Hello.")], origin="o", user_id="ana")
+        payers.forget(TENANT, "s1")
+        return found
+
+    with monkeypatch.context() as reading:
+        reading.setattr(asyncpg.Connection, "fetchval", late)
+        await payers.of_session(TENANT, "s1")
     assert (await payers.of_session(TENANT, "s1")).texts() == ["tenant:acme", "user:ana", "session:s1"]
 
 

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 
+from purser.context.postgres.sessions import payers
 from purser.context.tokens import count_message
 from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway
@@ -208,6 +210,21 @@ async def test_another_users_append_is_refused(agent: httpx.AsyncClient) -> None
     answer = await agent.post(f"{S1}/messages", json={"messages": TALK[2:3], "user_id": "ben"})
     problem(answer, 409, "other-user", "'s1' belongs to another user than 'ben'")
     assert len((await agent.get(f"{S1}/messages")).json()["messages"]) == 2
+
+
+async def test_the_user_that_a_session_gets_pays_for_the_hold_right_after(
+    agent: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(payers, "_UNOWNED_S", 3_600.0)
+    own = f"s-{uuid.uuid4()}"
+
+    async def paying(key: str) -> list[str]:
+        hold = await agent.post("/v1/holds", json={"key": key, "path": [f"session:{own}"], "tokens": 10})
+        return [scope["scope"] for scope in hold.json()["scopes"]]
+
+    assert await paying("before") == ["tenant:default", f"session:{own}"]
+    await append(agent, TALK[0], path=f"/v1/sessions/{own}", user_id="ana")
+    assert await paying("after") == ["tenant:default", "user:ana", f"session:{own}"]
 
 
 # --- deletion --------------------------------------------------------------------------------------------------------

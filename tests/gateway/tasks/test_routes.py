@@ -15,6 +15,7 @@ from temporalio.client import Client
 from purser.activities.errors import InvalidTask
 from purser.activities.tasks.allowed_tools import AllowedTools
 from purser.activities.tasks.file import TaskFile
+from purser.context.postgres.sessions import payers
 from purser.gateway.access.roles import Role
 from tests.gateway.conftest import RunningGateway
 
@@ -45,6 +46,21 @@ async def history(client: Client, task_id: str) -> list[tuple[str, str]]:
         if event.event_type
         in (EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED)
     ]
+
+
+async def test_the_user_of_a_task_pays_for_the_next_hold_of_its_session(
+    agent: httpx.AsyncClient, task_file: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(payers, "_UNOWNED_S", 3_600.0)
+    own = f"s-{uuid.uuid4()}"
+
+    async def paying(key: str) -> list[str]:
+        hold = await agent.post("/v1/holds", json={"key": key, "path": [f"session:{own}"], "tokens": 10})
+        return [scope["scope"] for scope in hold.json()["scopes"]]
+
+    assert await paying("before") == ["tenant:default", f"session:{own}"]
+    assert (await agent.post("/v1/tasks", json=task_file | {"session_id": own, "user_id": "ana"})).status_code == 202
+    assert await paying("after") == ["tenant:default", "user:ana", f"session:{own}"]
 
 
 async def test_a_task_is_accepted_and_its_workflow_starts(

@@ -36,7 +36,13 @@ def tool(purser: AsyncPurser, function: Tool, *, name: str) -> Callable[[ToolCal
         purser: The client of the gateway, open as long as the worker runs. Its key is of the tenant of the tasks.
         function: Does the work. It may run again if its worker dies; the first result remains.
         name: The type of the activity, as `activity` of the tool in the task file.
+
+    Raises:
+        TypeError: The function is not async.
     """
+    # A plain function would block the event loop of the worker; an object may be async by its `__call__`.
+    if not any(map(inspect.iscoroutinefunction, (function, type(function).__call__))):
+        raise TypeError(f"the function of tool {name!r} must be async: declare it with `async def`")
     signature = inspect.signature(function)
 
     @activity.defn(name=name)

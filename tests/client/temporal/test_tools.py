@@ -1,7 +1,10 @@
 """Tools of a worker that knows only the client: called by reference, charged what they say."""
 
 import uuid
+from functools import partial
 from typing import Any
+
+import pytest
 
 from purser.budget.scopes import Scope
 from purser.gateway.access.roles import Role
@@ -21,6 +24,21 @@ TOOL: dict[str, Any] = {"name": "plus", "description": "Adds.", "parameters": {"
 async def add(one: int, two: int) -> ToolReply:
     """Adds, and says whose budget this is."""
     return ToolReply(f"{one + two} for {' '.join(current_path())}", nano_usd=4_000_000)
+
+
+class Adding:
+    """A tool that is an object, which may hold what it needs."""
+
+    async def __call__(self, one: int, two: int) -> str:
+        return str(one + two)
+
+
+async def test_a_function_that_is_not_async_is_refused_before_a_worker_runs() -> None:
+    async with AsyncPurser("http://127.0.0.1:1", "key") as purser:
+        tool(purser, Adding(), name="add")
+        tool(purser, partial(add, 1), name="add")
+        with pytest.raises(TypeError, match="the function of tool 'add' must be async: declare it with `async def`"):
+            tool(purser, lambda: "3", name="add")  # type: ignore[arg-type, return-value]
 
 
 async def test_a_tool_gets_its_arguments_and_stores_its_result_and_its_cost(

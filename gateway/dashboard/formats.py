@@ -36,6 +36,11 @@ def dollars(nano_usd: int) -> str:
     return plain_dollars(nano_usd, decimals).replace("-", "−")
 
 
+def exact_dollars(nano_usd: int) -> str:
+    """Nano-dollars as dollars with every digit: `$1,234.50`, `$1.0049`."""
+    return plain_dollars(nano_usd).replace("-", "−")
+
+
 def amount(value: Amount) -> str:
     """Tokens and money, without what is zero: `3,500 tokens · $0.02`."""
     parts = [f"{exact(value.tokens)} {plural(value.tokens, 'token')}"] if value.tokens or not value.nano_usd else []

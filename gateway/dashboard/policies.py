@@ -2,7 +2,7 @@
 
 from purser.budget.policies.fields import ApprovalRules
 from purser.budget.reports.forecast import Basis
-from purser.gateway.dashboard.formats import dollars, exact
+from purser.gateway.dashboard.formats import exact, exact_dollars
 
 SOURCES = {"stored": "a stored policy", "request": "the task", "default": "the default"}
 """Labels of the sources of a policy's fields; other sources have their own names."""
@@ -21,5 +21,5 @@ def two_people(rules: ApprovalRules) -> str:
     if rules.two_people_above_tokens is not None:
         amounts.append(f"{exact(rules.two_people_above_tokens)} tokens")
     if rules.two_people_above_nano_usd is not None:
-        amounts.append(dollars(rules.two_people_above_nano_usd))
+        amounts.append(exact_dollars(rules.two_people_above_nano_usd))
     return f"two people above {' or '.join(amounts)}" if amounts else ""

@@ -1,12 +1,13 @@
 """`purser approvals`: list, show, approve, deny."""
 
 import uuid
+from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from purser.budget.approvals import ApprovalState
+from purser.budget.approvals import ApprovalState, Choice
 from purser.budget.errors import BudgetError
 from purser.budget.reports.views import whole_percent
 from purser.budget.scopes import check_id
@@ -162,8 +163,12 @@ def _print_answer(answer: dict[str, Any]) -> None:
         text = f"was not decided: {problem.get('detail') or problem['title']}"
     else:
         needed = answer["decisions_needed"]
-        text = f"is {answer['state']}" + (f": {needed} more person has to approve." if needed else ".")
+        text = f"is {answer['state']}" + (f": {_people(needed)} to approve." if needed else ".")
     out.print(f"{answer['approval_id']} {text}", markup=False)
+
+
+def _people(needed: int) -> str:
+    return "1 more person has" if needed == 1 else f"{needed} more people have"
 
 
 def _through_temporal(api: "Gateway", approval_id: str, body: dict[str, Any], data: DataOption) -> dict[str, Any]:
@@ -185,9 +190,9 @@ def _print(request: dict[str, Any]) -> None:
     asked = request["asked"]
     out.print(f"[bold]{escape(request['approval_id'])}[/] {status(request['state'])}, {escape(request['scope'])}")
     out.print(f"short      {number(asked['tokens'])} tokens, {usd(asked['nano_usd'])}")
-    tokens = request["tokens"]
-    limit = number(request["limit_tokens"])
-    out.print(f"tokens     {number(tokens['spent'])} spent, {number(tokens['held'])} held, limit {limit}")
+    out.print(f"tokens     {_figures(request['tokens'], request['limit_tokens'], number)}")
+    if request["limit_nano_usd"] is not None:
+        out.print(f"money      {_figures(request['nano_usd'], request['limit_nano_usd'], usd)}")
     if request["task_id"]:
         out.print(f"for        task {escape(request['task_id'])} alone, which asked for this limit itself")
     on_expiry = request["rules"]["on_expiry"]
@@ -207,14 +212,20 @@ def _print(request: dict[str, Any]) -> None:
         _print_effects(request["effects"])
     if request["state"] == ApprovalState.PENDING:
         out.print(f"to finish  {_finish(request['finish'])}", markup=False)
+        out.print(f"to grant   {_people(request['decisions_needed'])} to approve")
     for one in request["related"]:
         asked = f"{number(one['asked']['tokens'])} tokens, {usd(one['asked']['nano_usd'])}"
         out.print(f"waits too  {one['scope']}: {asked}, approval {one['approval_id']}", markup=False)
     for one in request["decisions"]:
         note = f": {one['note']}" if one["note"] else ""
-        out.print(f"{one['decision']} by {one['approver']} at {one['at']}{note}", markup=False)
+        out.print(f"{one['decision']} by {one['approver']} at {one['at']}{_grant(one)}{note}", markup=False)
         if one["ticket_url"]:
             out.print(f"ticket     {one['ticket_url']}", markup=False, soft_wrap=True)
+
+
+def _figures(of_scope: dict[str, int], limit: int | None, shown: Callable[[int | None], str]) -> str:
+    parts = [f"{shown(of_scope[name])} {name}" for name in ("spent", "held", "granted")]
+    return f"{', '.join(parts)}, limit {shown(limit)}"
 
 
 def _print_purpose(purpose: dict[str, Any]) -> None:
@@ -235,6 +246,15 @@ def _one_line(text: str) -> str:
     """The beginning of a text, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
+
+
+def _grant(decision: dict[str, Any]) -> str:
+    from purser.compose.cli.tables import number, usd
+
+    if decision["decision"] != Choice.APPROVE:
+        return ""
+    until = f", until {decision['until']}" if decision["until"] else ""
+    return f", {number(decision['grant_tokens'])} tokens, {usd(decision['grant_nano_usd'])}{until}"
 
 
 def _print_effects(effects: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from purser.gateway.dashboard.actions import Refused
 from purser.gateway.dashboard.budgets.fields import EFFECTS, INPUTS, POLICY_FIELDS, changes, field_name
 from purser.gateway.dashboard.budgets.wording import sources, value_of
 from purser.gateway.dashboard.components import render
-from purser.gateway.dashboard.formats import dollars, exact
+from purser.gateway.dashboard.formats import exact, exact_dollars
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,7 @@ def after(name: str, value: Any) -> str:
     """A field after the change, in words."""
     if value is None:
         return "its default"
-    patch = PolicyPatch.parse({name: value})
-    return value_of(Policy(**{name: getattr(patch, name)}), name)
+    return value_of(PolicyPatch.parse({name: value}), name)
 
 
 def effect(budget: BudgetView, change: Change) -> str:
@@ -121,5 +120,5 @@ def _units(budget: BudgetView) -> tuple[tuple[str, int, int, int, Any], ...]:
     spent, held, granted = budget.spent, budget.held, budget.granted
     return (
         ("limit_tokens", spent.tokens, held.tokens, granted.tokens, lambda count: f"{exact(count)} tokens"),
-        ("limit_nano_usd", spent.nano_usd, held.nano_usd, granted.nano_usd, dollars),
+        ("limit_nano_usd", spent.nano_usd, held.nano_usd, granted.nano_usd, exact_dollars),
     )

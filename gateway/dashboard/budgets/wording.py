@@ -4,11 +4,11 @@ from collections.abc import Callable
 from math import inf
 
 from purser.budget.policies.fields import ApprovalRules
-from purser.budget.policies.policy import Policy
+from purser.budget.policies.policy import Policy, PolicyPatch
 from purser.budget.reports.views import BudgetView
 from purser.gateway.dashboard.budgets.fields import INPUTS, POLICY_FIELDS, field_name, typed_span
 from purser.gateway.dashboard.components import Bar, bar
-from purser.gateway.dashboard.formats import dollars, exact, plural, short
+from purser.gateway.dashboard.formats import dollars, exact, exact_dollars, plural, short
 from purser.gateway.dashboard.policies import SOURCES, two_people
 
 
@@ -50,7 +50,7 @@ def figures(budget: BudgetView) -> list[tuple[str, list[str]]]:
     policy = budget.policy
     units = [_figures(exact, "tokens", budget, policy.limit_tokens)]
     if policy.limit_nano_usd is not None or budget.spent.nano_usd or budget.held.nano_usd:
-        units.append(_figures(dollars, "nano_usd", budget, policy.limit_nano_usd))
+        units.append(_figures(exact_dollars, "nano_usd", budget, policy.limit_nano_usd))
     names = ("Spent", "Held", "Granted", "Limit", "Left", "Overrun")
     return [(name, list(values)) for name, *values in zip(names, *units, strict=True)]
 
@@ -81,14 +81,14 @@ def sources(budget: BudgetView) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def value_of(policy: Policy, name: str) -> str:
+def value_of(policy: Policy | PolicyPatch, name: str) -> str:
     """The value of a field of a policy, in words."""
     value = getattr(policy, name)
     match name:
         case "limit_tokens":
             return "none" if value is None else f"{exact(value)} tokens"
         case "limit_nano_usd":
-            return "none" if value is None else dollars(value)
+            return "none" if value is None else exact_dollars(value)
         case "approval":
             return _rules(value)
     return next(one for one in INPUTS if one.name == name).text(policy) or "none"

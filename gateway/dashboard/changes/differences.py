@@ -1,12 +1,12 @@
 """What a change altered, field by field, in words."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from purser.budget.postgres.changes import Change
-from purser.gateway.dashboard.formats import address, dollars, exact, words
+from purser.gateway.dashboard.formats import address, exact, exact_dollars, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +19,19 @@ class Difference:
 
 
 def differences(change: Change) -> Iterator[Difference]:
-    """The fields whose values differ, in the order in which they are recorded."""
-    before, after = change.before or {}, change.after or {}
+    """The fields whose values differ, in the order in which they are recorded; of mappings, the fields in them."""
+    return _differences("", change.before or {}, change.after or {})
+
+
+def _differences(within: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Difference]:
     for name in dict.fromkeys((*before, *after)):
-        if before.get(name) != after.get(name):
-            yield Difference(words(name), _text(name, before.get(name)), _text(name, after.get(name)))
+        old, new = before.get(name), after.get(name)
+        if old == new:
+            continue
+        if isinstance(old, dict | None) and isinstance(new, dict | None):
+            yield from _differences(f"{within}{words(name)}: ", old or {}, new or {})
+        else:
+            yield Difference(f"{within}{words(name)}", _text(name, old), _text(name, new))
 
 
 def page_of(change: Change) -> str | None:
@@ -43,12 +51,12 @@ def page_of(change: Change) -> str | None:
 
 def _text(name: str, value: Any) -> str:
     match value:
-        case None | "" | [] | {}:
+        case None | "" | []:
             return "—"
         case bool():
             return "yes" if value else "no"
         case int():
-            return dollars(value) if name.endswith("nano_usd") else exact(value)
+            return exact_dollars(value) if name.endswith("nano_usd") else exact(value)
         case str():
             return value
     return json.dumps(value, ensure_ascii=False)

@@ -43,7 +43,10 @@ def test_a_reply_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_note_and_names_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    decision = {"decision": "approve", "approver": HOSTILE, "at": "now", "note": HOSTILE, "ticket_url": HOSTILE}
+    decision = {
+        "decision": "approve", "approver": HOSTILE, "at": "now", "note": HOSTILE, "ticket_url": HOSTILE,
+        "grant_tokens": 1, "grant_nano_usd": 0, "until": None,
+    }  # fmt: skip
     waiter = {"task_id": HOSTILE, "agent_id": "a", "submitter": HOSTILE, "tokens": 1, "since": "now"}
     last_input = {"role": HOSTILE, "text": HOSTILE}
     tool = {"name": HOSTILE, "arguments": HOSTILE}
@@ -55,7 +58,8 @@ def test_a_note_and_names_cannot_steer_the_terminal(capsys: pytest.CaptureFixtur
     approvals._print(
         {
             "approval_id": "1", "state": "denied", "scope": "task:t", "asked": NONE, "deadline": "now",
-            "tokens": {"spent": 0, "held": 0}, "limit_tokens": 1, "rules": {"on_expiry": "deny"},
+            "tokens": {"spent": 0, "held": 0, "granted": 0}, "limit_tokens": 1, "limit_nano_usd": None,
+            "rules": {"on_expiry": "deny"},
             "task_id": HOSTILE, "waiters": [waiter], "purposes": [purpose], "decisions": [decision],
             "effects": {"shortage": effect, "without_delay": effect},
             "related": [],

@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 from purser.budget.gate import Amount
+from purser.budget.policies.fields import ApprovalRules
 from purser.budget.policies.policy import Policy
 from purser.budget.postgres.reports.scope_tree import Node
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Scope
-from purser.gateway.dashboard.budgets.form import Change, effect
+from purser.gateway.dashboard.budgets.form import Change, after, effect
 from purser.gateway.dashboard.budgets.tree import Line, by_use
-from purser.gateway.dashboard.budgets.wording import recorded
+from purser.gateway.dashboard.budgets.wording import figures, recorded, value_of
 
 
 def budget(spent: int) -> BudgetView:
@@ -31,6 +32,18 @@ def test_budgets_are_sorted_by_use_and_those_of_ended_tasks_come_last() -> None:
     lines = [Line(Node(scopes[name], False, has_ended=name == "ended"), 0, name) for name in views]
     found = by_use([Line(None, 0, "more"), *lines], {scopes[name]: view for name, view in views.items()})
     assert [line.path for line in found] == ["blocked", "over", "half", "free", "ended", "more"]
+
+
+def test_amounts_that_differ_by_less_than_a_cent_differ_in_words() -> None:
+    policy = Policy(limit_nano_usd=1_001_000_000, approval=ApprovalRules(two_people_above_nano_usd=1_000_000_001))
+    assert (value_of(policy, "limit_nano_usd"), after("limit_nano_usd", 1_004_900_000)) == ("$1.001", "$1.0049")
+    assert "two people above $1.000000001" in value_of(policy, "approval")
+    spent = replace(budget(0), policy=policy, spent=Amount(0, 2_000_000_001))
+    assert {name: values[1] for name, values in figures(spent)} == {
+        "Spent": "$2.000000001", "Held": "$0.00", "Granted": "$0.00", "Limit": "$1.001", "Left": "−$0.999000001",
+        "Overrun": "$0.00",
+    }  # fmt: skip
+    assert "leaves $0.000999999." in effect(spent, Change({"limit_nano_usd": 2_001_000_000}, policy))
 
 
 def test_a_policy_in_shadow_says_what_it_would_have_done() -> None:

@@ -19,13 +19,24 @@ def change(before: Any = None, after: Any = None, *, action: str = "policy.set",
 
 def test_only_fields_that_differ_are_shown_in_words() -> None:
     before = {"limit_tokens": 1_000, "mode": "soft", "frozen": False, "warn_at": ["0.8"]}
-    after = {"limit_tokens": 2_500, "mode": "soft", "frozen": True, "warn_at": ["0.9"], "limit_nano_usd": 1_500_000_000}
+    after = {"limit_tokens": 2_500, "mode": "soft", "frozen": True, "warn_at": ["0.9"], "limit_nano_usd": 1_504_900_000}
     assert list(differences(change(before, after))) == [
         Difference("limit tokens", "1,000", "2,500"),
         Difference("frozen", "no", "yes"),
         Difference("warn at", '["0.8"]', '["0.9"]'),
-        Difference("limit nano usd", "—", "$1.50"),
+        Difference("limit nano usd", "—", "$1.5049"),
     ]
+
+
+def test_fields_within_a_field_are_shown_each() -> None:
+    before = {"approval": {"deadline_s": 60, "two_people_above_nano_usd": 1_000_000_000, "roles": ["admin"]}}
+    after = {"approval": {"deadline_s": 60, "two_people_above_nano_usd": 2_000_000_001, "roles": []}}
+    assert list(differences(change(before, after))) == [
+        Difference("approval: two people above nano usd", "$1.00", "$2.000000001"),
+        Difference("approval: roles", '["admin"]', "—"),
+    ]
+    tagged = change(None, {"tags": {"team": "search"}})
+    assert list(differences(tagged)) == [Difference("tags: team", "—", "search")]
 
 
 def test_something_new_and_something_removed_differ_in_every_field() -> None:

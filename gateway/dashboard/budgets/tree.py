@@ -19,6 +19,8 @@ LEVEL = 25
 """Number of scopes of one level that are shown at first."""
 _WITHIN = {"1h": timedelta(hours=1), "24h": timedelta(hours=24)}
 _EXHAUSTS = (("", "any time"), ("1h", "within 1 h"), ("24h", "within 24 h"))
+PAGE, PAGES = 500, 10
+"""Limits of what is read to find the most used of the scopes above a share: those that exist longest count."""
 TREE = "tree"
 _ORDERS = (("", "most used first"), (TREE, "tree"))
 _OVER = (("", "any share"), ("0.5", "50 %"), ("0.8", "80 %"), ("0.95", "95 %"), ("1", "100 %"))
@@ -34,11 +36,6 @@ class Filter:
     text: str
     order: str = ""
     """`tree`: the tree, instead of the most used scopes first."""
-
-    @property
-    def within(self) -> timedelta | None:
-        """Within what time a scope must run out, if that is filtered."""
-        return _WITHIN.get(self.exhausts)
 
     @property
     def is_empty(self) -> bool:
@@ -100,7 +97,7 @@ class Tree:
         kind = Kind(self.filter.kind) if self.filter.kind in set(Kind) else None
         size = self.sizes.get("", 2 * LEVEL)
         if self.filter.exhausts:
-            within = self.filter.within
+            within = _WITHIN.get(self.filter.exhausts)
             if within is None:
                 raise InvalidRequest(f"exhausts={self.filter.exhausts[:20]!r}: use {' or '.join(_WITHIN)}")
             nodes: Sequence[Node] = [
@@ -113,17 +110,18 @@ class Tree:
         return _cut([Line(node, 0, str(node.scope)) for node in nodes], size, "")
 
     async def _over(self, kind: Kind | None, size: int) -> list[Node]:
-        least, after, found = read_ratio(self.filter.over, "over"), 0, list[Node]()
-        while len(found) < size:
+        least, text = read_ratio(self.filter.over, "over"), self.filter.text.lower()
+        after, found = 0, list[BudgetView]()
+        for _ in range(PAGES):
             page, following = await self.visit.services.policies.budgets(
-                self.visit.tenant, over=least, kind=kind, after=after, limit=500
+                self.visit.tenant, over=least, kind=kind, after=after, limit=PAGE
             )
-            text = self.filter.text.lower()
-            found += [Node(view.scope, False) for view in page if text in view.scope.id.lower()]
+            matching = [view for view in page if text in view.scope.id.lower()]
+            found = sorted((*found, *matching), key=use_of, reverse=True)[:size]
             if following is None:
                 break
             after = following
-        return found[:size]
+        return [Node(view.scope, False) for view in found]
 
     async def _below(self, parent: Scope | None, path: str, depth: int) -> list[Line]:
         size = self.sizes.get(path, LEVEL)

@@ -2,8 +2,11 @@
 
 import re
 
+import pytest
+
 from purser.budget.scopes import Scope
 from purser.gateway.access.roles import Role
+from purser.gateway.dashboard.budgets import tree
 from tests.gateway.conftest import RunningGateway
 from tests.gateway.dashboard.acting import act, open_page, until_shown
 
@@ -73,7 +76,7 @@ async def test_only_admins_are_offered_new_budgets_and_change_templates(gateway:
     assert (await admin.get("/v1/policies")).json()["policies"] == {}
 
 
-async def test_the_most_used_budget_comes_first(gateway: RunningGateway) -> None:
+async def test_the_most_used_budget_comes_first(gateway: RunningGateway, monkeypatch: pytest.MonkeyPatch) -> None:
     admin, agent = await gateway.client(Role.ADMIN, name="other"), await gateway.client(Role.AGENT, name="b")
     for name, limit in (("low", 1_000), ("over", 100), ("half", 400), ("free", None)):
         if limit:
@@ -87,3 +90,6 @@ async def test_the_most_used_budget_comes_first(gateway: RunningGateway) -> None
         "session:low",
         "session:free",
     ]
+    monkeypatch.setattr(tree, "LEVEL", 1)
+    page = await open_page(gateway, "/budgets?over=0.2", name="ed")
+    assert re.findall(r'<tr data-key="(session:\w+)"', page.html) == ["session:over", "session:half"]

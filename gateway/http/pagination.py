@@ -9,7 +9,8 @@ from fastapi import Query
 from purser.budget.errors import InvalidRequest
 
 Cursor = Annotated[str | None, Query(pattern="^[0-9]{1,18}$", description="Cursor of the previous page.")]
-NameCursor = Annotated[str | None, Query(pattern="^[A-Za-z0-9_-]{0,512}$", description="Cursor of the previous page.")]
+# A name has at most 256 characters, each of at most 4 bytes; the cursor of calls has a time in front of it.
+NameCursor = Annotated[str | None, Query(pattern="^[A-Za-z0-9_-]{0,2048}$", description="Cursor of the previous page.")]
 """Cursor of a list that is ordered by name."""
 PageSize = Annotated[int, Query(ge=1, le=1_000, description="Most items on a page.")]
 

@@ -42,7 +42,7 @@ async def report(
     What names no model, tool or tag has an empty id. `to` defaults to now, `from` to 30 days before it. Ordered by id.
     """
     end = until or datetime.now(UTC)
-    begin = since or max(end, _FIRST + SPAN) - SPAN
+    begin = since or default_start(end)
     check_span(begin, end)
     days_in = zone(timezone or "UTC").key
     response.headers.update(complete_after(await use.entries.deleted_until(), begin))
@@ -56,6 +56,11 @@ async def report(
         from_=begin,
         to=end,
     )
+
+
+def default_start(end: datetime) -> datetime:
+    """The start of a report that names only its end: `SPAN` before it, or the first time that there is."""
+    return max(end, _FIRST + SPAN) - SPAN
 
 
 _FIRST = datetime.min.replace(tzinfo=UTC)

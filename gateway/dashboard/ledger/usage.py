@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from markupsafe import Markup
@@ -13,9 +13,8 @@ from purser.gateway.dashboard.charts import SERIES, across, axis_tooltip, down, 
 from purser.gateway.dashboard.components import component, render
 from purser.gateway.dashboard.formats import address, exact
 from purser.gateway.dashboard.ledger.filters import Wanted
+from purser.gateway.reports.usage import SPAN
 
-SPAN = timedelta(days=30)
-"""Default time range of usage."""
 SHOWN = 12
 PAGE, PAGES = 1_000, 10
 """Limits of what is read to find the largest lines; the page says if there are more."""

@@ -51,18 +51,23 @@ async def test_days_begin_in_the_time_zone_of_the_query(admin: httpx.AsyncClient
     assert (await admin.get("/v1/usage", params={"by": "day", "timezone": "Mars/Base"})).status_code == 422
 
 
-async def test_pages_go_on_where_the_last_one_ended(admin: httpx.AsyncClient) -> None:
-    for name in ("b", "a", "C", "~x"):
-        await spend(admin, name, path=[f"session:{name}"])
+@pytest.mark.parametrize(
+    ("by", "names"),
+    [("session", ["C", "a", "b", "~x"]), ("model", ["m", "漢" * 256, "😀" * 256])],
+    ids=["session", "longest models"],
+)
+async def test_pages_go_on_where_the_last_one_ended(admin: httpx.AsyncClient, by: str, names: list[str]) -> None:
+    for number, name in enumerate(reversed(names)):
+        await spend(admin, f"k{number}", path=[f"session:{name if by == 'session' else 's1'}"], model=name)
     ids, cursor = [], None
     while True:
-        query = {"by": "session", "limit": "1"} | ({} if cursor is None else {"cursor": cursor})
+        query = {"by": by, "limit": "1"} | ({} if cursor is None else {"cursor": cursor})
         page = (await admin.get("/v1/usage", params=query)).json()
         ids += [line["id"] for line in page["items"]]
         cursor = page["cursor"]
         if cursor is None:
             break
-    assert ids == ["C", "a", "b", "~x"]
+    assert ids == names
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from typing import Any
 from playwright.async_api import Page, expect
 
 from purser.gateway.access.roles import Role
+from tests.gateway.conftest import RunningGateway
+from tests.gateway.dashboard.acting import open_page, until_shown
 from tests.gateway.dashboard.conftest import Tenant
 
 
@@ -68,6 +70,11 @@ async def test_task_and_times_narrow_entries_and_usage(tenant: Tenant) -> None:
         await page.goto(f"/ledger?{times}")
         await expect(page.get_by_text("No entry matches these filters")).to_be_visible()
         await expect(page.get_by_text("Nothing was charged in this time.")).to_be_visible()
+
+
+async def test_usage_until_the_first_days_that_there_are_is_empty(gateway: RunningGateway) -> None:
+    page, text = await open_page(gateway, "/ledger?to=0001-01-05"), "Nothing was charged in this time."
+    assert text in page.html or await until_shown(page, text)
 
 
 async def test_invalid_scope_stays_in_its_field_next_to_the_error(tenant: Tenant) -> None:

@@ -10,80 +10,15 @@ from purser.context.facts.values import ALLERGY, IS, Kind
 
 _GENITIVE = re.compile(r"['’]s$")
 _ASSISTANT = "assistant"
-_ATTRIBUTES = frozenset(
-    [
-        "price",
-        "cost",
-        "rating",
-        "total",
-        "fare",
-        "fee",
-        "duration",
-        "time",
-        "date",
-        "number",
-        "phone",
-        "address",
-        "name",
-        "distance",
-        "departure",
-        "arrival",
-        "balance",
-        "precio",
-        "costo",
-        "total",
-        "hora",
-        "fecha",
-        "preis",
-        "kosten",
-        "uhrzeit",
-        "datum",
-        "prix",
-        "coût",
-        "heure",
-        "date",
-        "电话",
-        "地址",
-        "评分",
-        "价格",
-        "门票",
-        "人均消费",
-        "人均",
-        "时间",
-        "营业时间",
-        "地点",
-        "票价",
-        "房价",
-        "距离",
-        "料金",
-        "値段",
-        "住所",
-        "電話",
-    ]
-)
+_ATTRIBUTE_WORDS = """
+    price cost rating total fare fee duration time date number phone address name distance departure arrival balance
+    precio costo hora fecha preis kosten uhrzeit datum prix coût heure
+    电话 地址 评分 价格 门票 人均消费 人均 时间 营业时间 地点 票价 房价 距离 料金 値段 住所 電話
+"""
+_ATTRIBUTES = frozenset(_ATTRIBUTE_WORDS.split())
 """What an assistant lists of one thing after another: such a value replaces none."""
-_NOT_NOUN = frozenset(
-    {
-        "favorite",
-        "favourite",
-        "best",
-        "first",
-        "other",
-        "one",
-        "same",
-        "thing",
-        "answer",
-        "it",
-        "that",
-        "this",
-        "there",
-        "what",
-        "es",
-        "lo",
-        "ça",
-        "ce",
-    }
-)
+_NOT_NOUN_WORDS = "favorite favourite best first other one same thing answer it that this there what es lo ça ce"
+_NOT_NOUN = frozenset(_NOT_NOUN_WORDS.split())
 _OPEN = re.compile(r"(?:\b(?:if|whether|ob|wenn|si)|如果|是否|要是|かどうか|なら)[\s,，]*$", re.IGNORECASE)
 """Words right before a statement that leave it open."""
 _OPEN_WITHIN = "是否"

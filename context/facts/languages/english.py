@@ -84,40 +84,12 @@ _WISH = (
 _INTERJECTION = (
     r"(?:^|[,;.] ?)(?:(?:no|nope|sorry|wait|oops|actually|scratch that|rather|better|on second thought)\b[\s,.:!—-]*)+"
 )
+_MARKERS = """
+    the is and my i to it you make not at we for of with this that was are be have has an let s t do can
+"""
 
 ENGLISH = Language(
-    markers=frozenset(
-        [
-            "the",
-            "is",
-            "and",
-            "my",
-            "i",
-            "to",
-            "it",
-            "you",
-            "make",
-            "not",
-            "at",
-            "we",
-            "for",
-            "of",
-            "with",
-            "this",
-            "that",
-            "was",
-            "are",
-            "be",
-            "have",
-            "has",
-            "an",
-            "let",
-            "s",
-            "t",
-            "do",
-            "can",
-        ]
-    ),
+    markers=frozenset(_MARKERS.split()),
     values={
         Kind.DATE: (
             rf"\b(?:{DAY},? )?(?:{MONTH}\.? {_ORDINAL}(?:(?: ?[-–] ?| (?:to|and) ){_ORDINAL}(?! ?(?:[ap]m|{MONTH})\b))?"

@@ -31,75 +31,14 @@ _WHO = rf"\b(?:(?:mon|ma|mes|notre|nos) (?P<of>{_WORD}(?: {_WORD})?)|(?P<who>{_N
 _IS = rf"(?:\bje (?:ne )?suis|\bnous (?:ne )?sommes|\bon (?:n['’])?est|{_WHO} (?:est|sont|n['’]est|ne sont))"
 _HAS = rf"(?:\bj['’]ai|\bje n['’]ai|\bnous (?:n['’])?avons|\bon (?:n['’])?a|{_WHO} (?:n['’])?(?:a|ont))"
 _INTERJECTION = r"(?:^|[,;.] ?)(?:(?:non|pardon|désolée?|attends|attendez|oups|correction)[\s,.:]+)+"
+_MARKERS = """
+    je j le les des est et nous mon ma mes pas une un pour avec demain hier plutôt c non au aux sur qui que ce cette
+    suis ne vous il elle dans du la de en l d mais finalement aime préfère réunion vol lundi mardi mercredi jeudi
+    vendredi samedi dimanche sont notre oui bonjour merci à coûte allergique jamais s
+"""
 
 FRENCH = Language(
-    markers=frozenset(
-        [
-            "je",
-            "j",
-            "le",
-            "les",
-            "des",
-            "est",
-            "et",
-            "nous",
-            "mon",
-            "ma",
-            "mes",
-            "pas",
-            "une",
-            "un",
-            "pour",
-            "avec",
-            "demain",
-            "hier",
-            "plutôt",
-            "c",
-            "non",
-            "au",
-            "aux",
-            "sur",
-            "qui",
-            "que",
-            "ce",
-            "cette",
-            "suis",
-            "ne",
-            "vous",
-            "il",
-            "elle",
-            "dans",
-            "du",
-            "la",
-            "de",
-            "en",
-            "l",
-            "d",
-            "mais",
-            "finalement",
-            "aime",
-            "préfère",
-            "réunion",
-            "vol",
-            "lundi",
-            "mardi",
-            "mercredi",
-            "jeudi",
-            "vendredi",
-            "samedi",
-            "dimanche",
-            "sont",
-            "notre",
-            "oui",
-            "bonjour",
-            "merci",
-            "à",
-            "coûte",
-            "allergique",
-            "jamais",
-            "s",
-        ]
-    ),
+    markers=frozenset(_MARKERS.split()),
     values={
         Kind.DATE: (
             rf"\b(?:{_DAY} )?(?:(?:1er|\d{{1,2}})(?: ?[-–] ?| (?:au|et) ))?(?:1er|\d{{1,2}}) {_MONTH}(?: \d{{4}})?\b"

@@ -34,79 +34,16 @@ _WHO = rf"(?:\b(?:mein|unser)e?r? (?P<of>{_WORD}(?: {_WORD})?)|(?P<who>{_NAME}))
 _IS = rf"(?:\b(?:ich )?bin(?: ich)?|\bwir sind|\bsind wir|{_WHO} (?:ist|sind))"
 _HAS = rf"(?:\b(?:ich )?habe(?: ich)?|\bwir haben|\bhaben wir|{_WHO} (?:hat|haben))"
 _INTERJECTION = r"(?:^|[,;.] ?)(?:(?:nein|sorry|entschuldigung|moment|warte|halt|eigentlich|ach|quatsch|äh)[\s,.:]+)+"
+_MARKERS = """
+    ich nicht und ist der das ein eine einen wir mein meine meinen für mit auf um uhr bitte auch aber lieber doch nein
+    statt morgen gestern heute sondern mach haben sind den dem die zu im bin habe mag unser sich es von vom kostet wird
+    bis beim nach uns dann jetzt nur noch kein keine hallo danke montag dienstag mittwoch donnerstag freitag samstag
+    sonntag
+"""
 
 GERMAN = Language(
     capitalizes_nouns=True,
-    markers=frozenset(
-        [
-            "ich",
-            "nicht",
-            "und",
-            "ist",
-            "der",
-            "das",
-            "ein",
-            "eine",
-            "einen",
-            "wir",
-            "mein",
-            "meine",
-            "meinen",
-            "für",
-            "mit",
-            "auf",
-            "um",
-            "uhr",
-            "bitte",
-            "auch",
-            "aber",
-            "lieber",
-            "doch",
-            "nein",
-            "statt",
-            "morgen",
-            "gestern",
-            "heute",
-            "sondern",
-            "mach",
-            "haben",
-            "sind",
-            "den",
-            "dem",
-            "die",
-            "zu",
-            "im",
-            "bin",
-            "habe",
-            "mag",
-            "unser",
-            "sich",
-            "es",
-            "von",
-            "vom",
-            "kostet",
-            "wird",
-            "bis",
-            "beim",
-            "nach",
-            "uns",
-            "dann",
-            "jetzt",
-            "nur",
-            "noch",
-            "kein",
-            "keine",
-            "hallo",
-            "danke",
-            "montag",
-            "dienstag",
-            "mittwoch",
-            "donnerstag",
-            "freitag",
-            "samstag",
-            "sonntag",
-        ]
-    ),
+    markers=frozenset(_MARKERS.split()),
     values={
         Kind.DATE: (
             rf"\b(?:{_DAY},? (?:den |dem )?)?(?:\d{{1,2}}\. ?(?:[-–]|bis(?: zum)?|und) ?)?"

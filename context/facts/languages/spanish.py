@@ -30,62 +30,13 @@ _WHO = rf"\b(?:(?:mis?|nuestr[oa]s?) (?P<of>{_WORD}(?: {_WORD})?)|(?P<who>{_NAME
 _IS = rf"(?:\b(?:(?:ya )?no )?(?:soy|somos)|{_WHO}(?: ya)?(?: no)? (?:es|son))"
 _HAS = rf"(?:\b(?:(?:ya )?no )?(?:tengo|tenemos)|{_WHO}(?: ya)?(?: no)? tienen?)"
 _INTERJECTION = r"(?:^|[,;.] ?)(?:(?:no|perdón|perdona|espera|en realidad|bueno|digo)[\s,.:]+)+"
+_MARKERS = """
+    el los las y es mi mis una un para con que por del está ayer mañana hoy prefiero mejor soy tengo gusta reunión pero
+    se lo muy nos vamos vuelo son al su odio hay quiero hemos como este esta sí gracias hola nunca sino cuesta en de la
+"""
 
 SPANISH = Language(
-    markers=frozenset(
-        [
-            "el",
-            "los",
-            "las",
-            "y",
-            "es",
-            "mi",
-            "mis",
-            "una",
-            "un",
-            "para",
-            "con",
-            "que",
-            "por",
-            "del",
-            "está",
-            "ayer",
-            "mañana",
-            "hoy",
-            "prefiero",
-            "mejor",
-            "soy",
-            "tengo",
-            "gusta",
-            "reunión",
-            "pero",
-            "se",
-            "lo",
-            "muy",
-            "nos",
-            "vamos",
-            "vuelo",
-            "son",
-            "al",
-            "su",
-            "odio",
-            "hay",
-            "quiero",
-            "hemos",
-            "como",
-            "este",
-            "esta",
-            "sí",
-            "gracias",
-            "hola",
-            "nunca",
-            "sino",
-            "cuesta",
-            "en",
-            "de",
-            "la",
-        ]
-    ),
+    markers=frozenset(_MARKERS.split()),
     values={
         Kind.DATE: (
             rf"\b(?:{_DAY},? )?(?:\d{{1,2}}(?: ?[-–] ?| (?:al?|y) ))?\d{{1,2}} de {_MONTH}(?: del? \d{{4}})?\b"

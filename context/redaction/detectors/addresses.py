@@ -26,13 +26,11 @@ _CJK_TOP = re.compile(
     "我爱你|みんな|コム|ストア|한국|닷컴|닷넷)"
 )
 _MARKS = ".+%~'-"
-_NO_TOP = frozenset(
-    re.findall(
-        r"\w+",
-        """service socket timer target mount automount slice scope device png jpg jpeg gif webp svg ico css js ts tsx
-        json html htm txt log tgz gz whl jar exe dll yaml yml toml xml csv pdf doc docx xlsx sha256""",
-    )
-)
+_NO_TOP_WORDS = """
+    service socket timer target mount automount slice scope device png jpg jpeg gif webp svg ico css js ts tsx json html
+    htm txt log tgz gz whl jar exe dll yaml yml toml xml csv pdf doc docx xlsx sha256
+"""
+_NO_TOP = frozenset(_NO_TOP_WORDS.split())
 """What ends a unit of systemd, `getty@tty1.service`, or a file, `logo@2x.png`."""
 _REPOSITORY = re.compile(r"(?<![\w.+-])(?:git|hg|svn)@[\w.-]++[:/][\w~]")
 

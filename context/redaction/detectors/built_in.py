@@ -2,12 +2,7 @@
 
 from purser.context.redaction.detectors.addresses import find_emails, find_ips
 from purser.context.redaction.detectors.cards import find_cards
-from purser.context.redaction.detectors.credentials import (
-    LABELS_OF_KEYS,
-    find_cookies,
-    find_keys,
-    find_labelled_keys,
-)
+from purser.context.redaction.detectors.credentials import LABELS_OF_KEYS, find_cookies, find_keys, find_labelled_keys
 from purser.context.redaction.detectors.identifiers import find_ibans, find_national_ids, find_ssns
 from purser.context.redaction.detectors.passwords import (
     LABELS_OF_SECRETS,

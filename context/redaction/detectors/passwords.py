@@ -3,13 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from purser.context.redaction.detectors.labelled import (
-    found_in,
-    is_call,
-    is_dotted_name,
-    is_template,
-    labelled,
-)
+from purser.context.redaction.detectors.labelled import found_in, is_call, is_dotted_name, is_template, labelled
 from purser.context.redaction.findings import TAKEN, Found
 
 # --- by label --------------------------------------------------------------------------------------------------------
@@ -81,14 +75,12 @@ _TYPE = re.compile(
     r"(?:(?:n?var)?char|(?:var)?binary|u?int|string|text|bytes?|[bs]crypt|min|max|iso|rfc)\d", re.IGNORECASE
 )
 """A type or a rule of letters and digits, such as `varchar255`."""
-_NO_SECRET = frozenset(
-    re.findall(
-        r"\w+",
-        """none null nil true false undefined str string bytes text bool boolean int integer number object value type
-        empty required optional unknown invalid incorrect wrong correct missing changed reset expired hidden redacted
-        masked yes not unset default example placeholder management authentication protected""",
-    )
-)
+_NO_SECRET_WORDS = """
+    none null nil true false undefined str string bytes text bool boolean int integer number object value type empty
+    required optional unknown invalid incorrect wrong correct missing changed reset expired hidden redacted masked yes
+    not unset default example placeholder management authentication protected
+"""
+_NO_SECRET = frozenset(_NO_SECRET_WORDS.split())
 _SELF_NAMED = re.compile(r"pass|pwd|secret|token|key|密码|密钥", re.IGNORECASE)
 
 # --- by place --------------------------------------------------------------------------------------------------------
@@ -98,13 +90,11 @@ _USER_PASSWORD = re.compile(
     r"(?<![\w.:/@-])(?P<user>[A-Za-z_][\w.-]{0,63}):(?P<value>[^\s:/@\"'<>\\,;=]{3,}+)@"
     r"(?P<host>localhost|[A-Za-z0-9][\w.-]{0,200})(?P<path>:\d|/\w)?"
 )
-_NO_USER = frozenset(
-    re.findall(
-        r"[\w-]+",
-        """mailto mail email e-mail to from cc bcc contact address sender recipient reply-to user username login account
-        id name by author sip sips xmpp skype acct jid imap smtp at or me write send courriel correo mel""",
-    )
-)
+_NO_USER_WORDS = """
+    mailto mail email e-mail to from cc bcc contact address sender recipient reply-to user username login account id
+    name by author sip sips xmpp skype acct jid imap smtp at or me write send courriel correo mel
+"""
+_NO_USER = frozenset(_NO_USER_WORDS.split())
 # Each with signs of which it needs one: looking for these takes far less time.
 _COMMANDS = tuple(
     (signs, re.compile(pattern, re.VERBOSE))

@@ -5,11 +5,7 @@ from collections.abc import Iterator
 
 import phonenumbers
 
-from purser.context.redaction.detectors.other_numbers import (
-    is_assigned,
-    is_labelled_otherwise,
-    without_other_numbers,
-)
+from purser.context.redaction.detectors.other_numbers import is_assigned, is_labelled_otherwise, without_other_numbers
 from purser.context.redaction.detectors.phone_cues import has_cue
 from purser.context.redaction.findings import Found
 

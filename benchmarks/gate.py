@@ -10,7 +10,7 @@ charged what was served, and its audit is clean.
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,7 @@ class Row:
         about = {"way": self.name, "version": self.version}
         if self.loaded is None:
             return about | {"note": self.note}
-        return about | self.loaded.as_json() | {"overspent": self.loaded.overspent}
+        return about | asdict(self.loaded) | {"overspent": self.loaded.overspent}
 
 
 def run(data: Path | None, seconds: float = SECONDS) -> Outcome:

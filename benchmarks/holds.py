@@ -77,7 +77,7 @@ COLUMNS = (
 
 def run(data: FilePath | None) -> Outcome:
     """Runs the benchmark on the conversations in the folder `data`."""
-    found = {name: [calls_of(row) for row in rows(data, name)[:MOST_CONVERSATIONS]] for name in SETS}
+    found = {name: [list(calls_of(row)) for row in rows(data, name)[:MOST_CONVERSATIONS]] for name in SETS}
     points, ends, agrees = asyncio.run(_measured(found))
     return Outcome(
         gate_passed=agrees and all(one.gate_passed for one in points) and all(one.gate_passed for one in ends),

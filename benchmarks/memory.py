@@ -51,7 +51,7 @@ async def _run(data: Path) -> Outcome:
         results=_results(sets)
         | {
             "compared": [asdict(one) | {"verdict": one.verdict} for one in compared],
-            "postgres": [one.results() for one in speeds],
+            "postgres": [asdict(one) for one in speeds],
             "missed": missed,
         },
         settings={"search": "Memory.search on Postgres, by words", "least": {f"R@{k}": v for k, v in LEAST.items()}},

@@ -89,10 +89,9 @@ def _declare(name: str, schema: Schema) -> str:
     if "enum" in schema:
         members = "\n".join(f"{_member(value)} = {_quoted(value)}" for value in schema["enum"])
         return f"class {name}(StrEnum):\n{indent(_docstring(schema) + members, '    ')}\n"
-    base = "Body" if schema.get("additionalProperties") is False else "Answer"
     required = set(schema.get("required", ()))
     fields = [_field(field, one, field in required) for field, one in schema.get("properties", {}).items()]
-    return f"class {name}({base}):\n{indent(_docstring(schema) + ''.join(fields), '    ')}"
+    return f"class {name}(Body):\n{indent(_docstring(schema) + ''.join(fields), '    ')}"
 
 
 def _docstring(schema: Schema, start: str = "") -> str:
@@ -126,13 +125,9 @@ def _default(schema: Schema, kind: str) -> str:
 def _type(schema: Schema) -> str:
     if "$ref" in schema:
         return str(schema["$ref"]).removeprefix(REF)
-    if "const" in schema:
-        return f"Literal[{_quoted(schema['const'])}]"
     if "anyOf" in schema or "oneOf" in schema:
         kinds = [_type(each) for each in schema.get("anyOf") or schema["oneOf"]]
         return " | ".join(dict.fromkeys(kinds))
-    if "enum" in schema:
-        return f"Literal[{', '.join(_quoted(each) for each in schema['enum'])}]"
     match schema.get("type"):
         case "array":
             if "prefixItems" in schema:
@@ -141,8 +136,6 @@ def _type(schema: Schema) -> str:
         case "object":
             values = schema.get("additionalProperties", True)
             return f"dict[str, {_type(values) if isinstance(values, dict) else 'Any'}]"
-        case "string" if schema.get("format") == "date-time":
-            return "datetime"
         case str(name):
             return PRIMITIVES[name]
     return "Any"

@@ -8,12 +8,7 @@ cancellation ends it.
 from collections.abc import Sequence
 
 from temporalio import workflow
-from temporalio.worker import (
-    HandleSignalInput,
-    Interceptor,
-    WorkflowInboundInterceptor,
-    WorkflowInterceptorClassInput,
-)
+from temporalio.worker import HandleSignalInput, Interceptor, WorkflowInboundInterceptor, WorkflowInterceptorClassInput
 
 from purser.workflows.contract import AgentReport, ApprovalDecided, ApprovalDecision, Message
 

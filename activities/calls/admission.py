@@ -17,7 +17,7 @@ from purser.activities.calls.room import CallRoom
 from purser.activities.calls.shortages import shortage_of
 from purser.activities.calls.waits import outlast_delay
 from purser.activities.calls.window_extras import WindowExtras
-from purser.activities.models.metrics import OnVerdict, ignore_verdict
+from purser.activities.models.metrics import OnVerdict
 from purser.activities.postgres.agents import Agents
 from purser.activities.postgres.calls.calls import Call, Calls
 from purser.activities.postgres.calls.outputs import Outputs
@@ -50,14 +50,6 @@ _Texts = tuple[Conversation, Conversation, PersonalRef | None, MemoryRef | None]
 """The session, the agent's own conversation, the personal settings and the documents."""
 
 
-def ignore_step(kind: str, step: int) -> None:
-    """Ignores a step of a ladder."""
-
-
-def ignore_window(plan: WindowPlan) -> None:
-    """Ignores a window."""
-
-
 @dataclass(frozen=True)
 class Admission:
     """Admits calls through the stores of one pool."""
@@ -74,11 +66,11 @@ class Admission:
     extras: WindowExtras
     settings: ActivitySettings
     ladder: CallLadder
-    on_verdict: OnVerdict = ignore_verdict
+    on_verdict: OnVerdict
     """Called with every verdict."""
-    on_window: Callable[[WindowPlan], None] = ignore_window
+    on_window: Callable[[WindowPlan], None]
     """Called with the window of every new call."""
-    on_step: Callable[[str, int], None] = ignore_step
+    on_step: Callable[[str, int], None]
     """Called with kind of scope and number of every step of a ladder that a call takes."""
 
     async def admit(self, request: AdmitInput) -> AdmitResult:

@@ -19,11 +19,6 @@ Reaches = Callable[[str, str | None], Awaitable[bool]]
 """Whether a model may be called, at the address of its agent if there is one."""
 
 
-async def any_model(model: str, api_base: str | None) -> bool:
-    """Allows every model."""
-    return True
-
-
 async def reachable(climb: Climb, gate: GateAnswer, reaches: Reaches, api_base: str | None) -> set[str]:
     """The models that may be called, of those that the steps beyond `climb` name."""
     names = {name for one in climb.higher(gate).values() for name in one.step.model}
@@ -36,7 +31,7 @@ class CallLadder:
 
     agent_contexts: AgentContexts
     room: CallRoom
-    reaches: Reaches = any_model
+    reaches: Reaches
 
     async def climbed(self, climb: Climb, agent_context: AgentContext, call: Call, gate: GateAnswer) -> Climb:
         """The steps that a call of an agent takes after an answer of the gate, with the models that they choose."""

@@ -18,10 +18,9 @@ from purser.budget.pricing.call_prices import Unpriced, ignore_unpriced
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path
 from purser.budget.usage import Usage
+from purser.context.compression.requests import Redact
 from purser.context.retrieval import Vector
 from purser.context.tokens import count_text
-
-Redact = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)

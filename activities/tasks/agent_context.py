@@ -90,8 +90,8 @@ class AgentContext:
 
     @property
     def thread(self) -> str:
-        """Name of its own conversation."""
-        return thread_of(self.ref)
+        """Name of its own conversation in its session."""
+        return f"{self.ref.task_id}/{self.ref.agent_id}"
 
 
 class AgentContexts:
@@ -188,11 +188,6 @@ class AgentContexts:
     def _output_cap(self, agent: Agent) -> int:
         declared = agent.max_output_tokens or self._settings.max_output_tokens
         return min(declared, self._prices.max_output_tokens(agent.model) or declared)
-
-
-def thread_of(ref: AgentRef) -> str:
-    """Name of an agent's own conversation in its session."""
-    return f"{ref.task_id}/{ref.agent_id}"
 
 
 def _definitions(agent: Agent) -> list[dict[str, Any]]:

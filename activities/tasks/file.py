@@ -8,16 +8,11 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Annotated, Any, Self
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    ValidationError,
-    ValidationInfo,
-)
+from pydantic import AfterValidator, Field, ValidationError, ValidationInfo
 
 from purser.activities.errors import InvalidTask
 from purser.activities.models.names import check_model_name
@@ -305,11 +300,8 @@ class TaskFile(Part):
 
 def _over(upper: PolicyPatch, lower: PolicyPatch) -> PolicyPatch:
     """Merges two patches: a field of `upper` wins over the same field of `lower`."""
-    chosen = {}
-    for item in fields(PolicyPatch):
-        value = getattr(upper, item.name)
-        chosen[item.name] = getattr(lower, item.name) if value is None else value
-    return PolicyPatch(**chosen)
+    stated = {item.name: value for item in fields(upper) if (value := getattr(upper, item.name)) is not None}
+    return replace(lower, **stated)
 
 
 def _check_tools(place: str, agent: Agent) -> None:

@@ -111,13 +111,9 @@ def timeline(rows: TimelineRows, ended_at: datetime | None = None) -> tuple[Turn
         rows: the rows of the turns.
         ended_at: end of the task, which ends all its steps; `None`: it is running.
     """
-    attempts, approval_waits = (
-        _by(rows.attempts, lambda one: one.hold_id),
-        _by(rows.approval_waits, lambda one: one.key),
-    )
-    turns: dict[tuple[str, int], list[Admission]] = {}
-    for one in sorted(rows.admissions, key=lambda one: (one.asked_at, one.key)):
-        turns.setdefault((one.agent_id, one.turn), []).append(one)
+    attempts = _by(rows.attempts, lambda one: one.hold_id)
+    approval_waits = _by(rows.approval_waits, lambda one: one.key)
+    turns = _by(sorted(rows.admissions, key=lambda one: (one.asked_at, one.key)), lambda one: (one.agent_id, one.turn))
     steps = {
         turn: [
             step

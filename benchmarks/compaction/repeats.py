@@ -25,7 +25,7 @@ from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Kind
 from purser.compose.demo.provider import Provider, Reply, Rule, serve_provider
 from purser.context.conversation.messages import Message, StoredMessage
-from purser.context.facts import Fact, extract_facts
+from purser.context.facts import extract_facts
 from purser.context.postgres.conversation.facts import Facts
 from purser.context.postgres.conversation.placeholders import Placeholders
 from purser.context.strategies import StrategyName
@@ -100,7 +100,7 @@ async def _repeat(pool: Pool, data: Path | None, seed: int) -> Survivors:
     draw = random.Random(seed)
     chats, calls = rows(data, "locomo"), optional_rows(data, "tau_airline")
     informative, idle = _sorted_out(chats)
-    asked = [message for row in calls for message in messages_of(row) if message.role == "user" and _facts([message])]
+    asked = [message for row in calls for message in messages_of(row) if message.role == "user" and _has_facts(message)]
     planted = _drawn(draw, informative, asked or informative, 2 * PLANTED)
     pins = [Message(one.role, one.content, name=one.name, pinned=True) for one in planted[:PLANTED]]
     async with serve_provider() as provider:
@@ -149,7 +149,7 @@ def _sorted_out(chats: Sequence[Row]) -> tuple[list[Message], list[Message]]:
     for row in chats:
         evidence = {turn for question in row["qa"] for turn in question.get("evidence") or ()}
         for raw, message in zip(row["messages"], messages_of(row), strict=True):
-            if not _facts([message]):
+            if not _has_facts(message):
                 idle.append(message)
             elif raw["turn_id"] in evidence:
                 informative.append(message)
@@ -163,5 +163,5 @@ def _drawn(draw: random.Random, chats: Sequence[Message], calls: Sequence[Messag
     return drawn
 
 
-def _facts(messages: Sequence[Message]) -> list[Fact]:
-    return extract_facts([StoredMessage(seq, "", message, {}) for seq, message in enumerate(messages, 1)])
+def _has_facts(message: Message) -> bool:
+    return bool(extract_facts([StoredMessage(1, "", message, {})]))

@@ -36,12 +36,8 @@ class RecordedCall:
         return [self.reply[start : start + PIECE] for start in range(0, len(self.reply), PIECE)]
 
 
-def calls_of(row: Row) -> list[RecordedCall]:
+def calls_of(row: Row) -> Iterator[RecordedCall]:
     """The calls of a conversation: each message of an assistant answers all messages before it."""
-    return list(_calls(row))
-
-
-def _calls(row: Row) -> Iterator[RecordedCall]:
     prompt = system = PER_CONVERSATION
     newest = 0
     for message in row["messages"]:

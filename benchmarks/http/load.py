@@ -15,13 +15,7 @@ from random import Random
 import uvloop
 
 from purser.benchmarks.http.connections import open_connections
-from purser.benchmarks.http.mix import (
-    REQUESTS_PER_OPERATION,
-    Clients,
-    Record,
-    Target,
-    draw,
-)
+from purser.benchmarks.http.mix import REQUESTS_PER_OPERATION, Clients, Record, Target, draw
 
 CONNECTIONS = 64
 MAX_OPEN = 1_000

@@ -9,7 +9,6 @@ import urllib.request
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from purser.benchmarks.closed_loops import call_in_loops
 
@@ -64,10 +63,6 @@ class Overload:
         """Calls beyond the budget."""
         return max(0, self.served - TIGHT)
 
-    def as_json(self) -> dict[str, Any]:
-        """The figures as JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded(Overload):
@@ -99,7 +94,7 @@ async def load(make: Budgets, provider: str, seconds: float) -> Loaded:
         p50_ms=measured.p50_ms(),
         p99_ms=measured.p99_ms(),
         wrong=measured.answers[REFUSED],
-        **tight.as_json(),
+        **asdict(tight),
     )
 
 

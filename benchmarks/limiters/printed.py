@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+from dataclasses import asdict
 
 from purser.benchmarks.limiters.load import Budgets, load
 
@@ -11,4 +12,4 @@ def print_figures(make: Budgets) -> None:
     """Prints what callers saw as one line of JSON. Arguments of the process: the provider's address, seconds."""
     address, seconds = sys.argv[1:]
     found = asyncio.run(load(make, address, float(seconds)))
-    sys.stdout.write(f"{json.dumps(found.as_json())}\n")
+    sys.stdout.write(f"{json.dumps(asdict(found))}\n")

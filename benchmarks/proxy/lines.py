@@ -1,7 +1,7 @@
 """What was measured on each way to the provider, and how the ways compare."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from purser.benchmarks.closed_loops import Measured
@@ -62,9 +62,7 @@ def outcome_of(
 ) -> Outcome:
     """The figures of a run. What LiteLLM's proxy overspends fails nothing."""
     rows = [row for line in lines for row in line.rows()]
-    spending = [
-        {"way": name, **one.as_json(), "fits": TIGHT, "overspent": one.overspent} for name, one in tight.items()
-    ]
+    spending = [{"way": name, **asdict(one), "fits": TIGHT, "overspent": one.overspent} for name, one in tight.items()]
     alone = [line for line in lines if line.callers == 1]
     targets = [
         *(

@@ -2,9 +2,8 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import cycle, islice
-from typing import Any
 
 from purser.benchmarks.outcome import percentile_ms
 from purser.budget.postgres.connections.pools import Pool
@@ -33,10 +32,6 @@ class Speed:
     """From the first append until a search has found the last message."""
     ms_p50: float
     ms_p95: float
-
-    def results(self) -> dict[str, Any]:
-        """The figures as JSON."""
-        return asdict(self)
 
 
 async def measure(pool: Pool, said: Sequence[Message], questions: Sequence[str], size: int) -> Speed:

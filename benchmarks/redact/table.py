@@ -25,9 +25,8 @@ class Row:
     """File and line."""
     text: str
     labels: tuple[str, ...]
-    values: tuple[str, ...]
     between: tuple[str, ...]
-    """What stays: before, between and after the values."""
+    """What stays: before, between and after the marked values."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +75,10 @@ def read(name: str, text: str) -> Iterator[Row]:
     for number, line in enumerate(text.splitlines(), 1):
         if line and not line.startswith("#"):
             labels, _, marked = line.translate(_SIGNS).partition(" | ")
-            values = tuple(_VALUE.findall(marked))
             yield Row(
                 place=f"{name}:{number}",
                 text=marked.replace("‹", "").replace("›", ""),
                 labels=() if labels == "-" else tuple(labels.split()),
-                values=values,
                 between=tuple(_VALUE.split(marked)[::2]),
             )
 

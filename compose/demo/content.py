@@ -5,7 +5,6 @@ real provider answers.
 """
 
 import json
-from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -48,9 +47,4 @@ def task_file(*, api_base: str | None, model: str | None) -> dict[str, Any]:
 
 
 def _read(name: str) -> Any:
-    return json.loads(_text(name))
-
-
-@cache
-def _text(name: str) -> str:
-    return resources.files("purser.compose.demo").joinpath(name).read_text("utf-8")
+    return json.loads(resources.files("purser.compose.demo").joinpath(name).read_text("utf-8"))

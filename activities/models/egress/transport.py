@@ -133,7 +133,7 @@ class ProviderTransport(httpx.AsyncBaseTransport):
         try:
             return await self._exchange(request)
         except Exception as error:
-            raise self._stopped(error) from None
+            raise self.stopped(error) from None
 
     async def _exchange(self, request: httpx.Request) -> httpx.Response:
         if not self._route.covers(request.url):
@@ -219,13 +219,10 @@ class ProviderTransport(httpx.AsyncBaseTransport):
         """Yields the lines of a streamed answer."""
         return event_lines(chunks, ByteLimit(self._most_bytes), self._bounds.line_bytes, self._on_usage_refused)
 
-    def _stopped(self, error: Exception) -> RequestStopped:
+    def stopped(self, error: Exception) -> RequestStopped:
+        """Records why the request or its answer was stopped."""
         self.failure = _provider_error(error, self.sent) if isinstance(error, httpx.HTTPError) else error
         return RequestStopped("stopped")
-
-    def broken(self, error: Exception) -> RequestStopped:
-        """Records why a streamed answer ended early."""
-        return self._stopped(error)
 
     async def close_answer(self) -> None:
         """Closes the answer, so that the provider does not go on: LiteLLM cannot close the streams of all providers."""
@@ -246,7 +243,7 @@ class _EventStream(httpx.AsyncByteStream):
             async for line in self._provider_transport.lines(self._chunks):
                 yield line
         except Exception as error:
-            raise self._provider_transport.broken(error) from None
+            raise self._provider_transport.stopped(error) from None
 
     async def aclose(self) -> None:
         await _close(self._response)

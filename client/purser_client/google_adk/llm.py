@@ -36,7 +36,6 @@ class PurserLlm(BaseLlm):
 
     @property
     def capabilities(self) -> Any:
-        """See base class."""
         return self._inner.capabilities
 
     async def generate_content_async(

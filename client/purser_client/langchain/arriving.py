@@ -22,7 +22,6 @@ class _Arriving(BaseCallbackHandler):
         self._call = call
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, **_: Any) -> None:
-        """See base class."""
         message = getattr(chunk, "message", None)
         if text := written_in(message) if isinstance(message, AIMessageChunk) else str(token):
             self._call.arrived(text)

@@ -117,7 +117,6 @@ class PurserModel(Model):
                     yield event
 
     async def close(self) -> None:
-        """See base class."""
         await self._inner.close()
 
     def get_retry_advice(self, request: ModelRetryAdviceRequest) -> ModelRetryAdvice | None:

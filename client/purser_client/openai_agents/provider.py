@@ -29,10 +29,8 @@ class PurserProvider(ModelProvider):
         self._options = options
 
     def get_model(self, model_name: str | None) -> Model:
-        """See base class."""
         inner = self._inner.get_model(model_name)
         return PurserModel(self._purser, inner, name_of(inner) or model_name, **self._options)
 
     async def aclose(self) -> None:
-        """See base class."""
         await self._inner.aclose()

@@ -5,15 +5,7 @@ from typing import Any
 
 from purser_client.operations.arguments import given, part
 from purser_client.operations.operation import AsyncGroup, Group, Offered, Operation
-from purser_client.types import (
-    CallPage,
-    CallWindowView,
-    TaskAccepted,
-    TaskFile,
-    TaskPage,
-    TaskSubmitted,
-    WholeTaskView,
-)
+from purser_client.types import CallPage, CallWindowView, TaskAccepted, TaskFile, TaskPage, TaskSubmitted, WholeTaskView
 
 
 def submit(task: TaskFile | Mapping[str, Any]) -> Operation[TaskSubmitted]:

@@ -78,7 +78,6 @@ class PurserCapability(AbstractCapability[Any]):
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """See base class."""
         if _durable(ctx):
             model, settings = request_context.model, request_context.model_settings
             held = await self.hold(
@@ -96,7 +95,6 @@ class PurserCapability(AbstractCapability[Any]):
     async def after_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
-        """See base class."""
         held: dict[str, Any] | None = (request_context.model_settings or {}).get(_HELD)
         if held is not None and is_reported(response.usage):
             await self.settle(ctx, held["hold_id"], usage_of(response.usage))
@@ -149,7 +147,6 @@ class _HeldModel(PurserModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """See base class."""
         return await super().request(messages, self._joined(model_settings), model_request_parameters)
 
     @asynccontextmanager
@@ -160,7 +157,6 @@ class _HeldModel(PurserModel):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[Any] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
-        """See base class."""
         settings = self._joined(model_settings)
         async with super().request_stream(messages, settings, model_request_parameters, run_context) as streamed:
             yield streamed

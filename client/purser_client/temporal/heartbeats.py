@@ -22,7 +22,6 @@ class Heartbeats(ActivityOutboundInterceptor):
     _details: tuple[Any, ...] | None = None
 
     def heartbeat(self, *details: Any) -> None:
-        """See base class."""
         self._details = details
         super().heartbeat(*details)
 

@@ -56,12 +56,10 @@ class Holding(ActivityInboundInterceptor):
         self._terms = terms
 
     def init(self, outbound: ActivityOutboundInterceptor) -> None:
-        """See base class."""
         self._heartbeats = Heartbeats(outbound)
         super().init(self._heartbeats)
 
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:
-        """See base class."""
         info = activity.info()
         if not info.in_workflow:
             return await super().execute_activity(input)

@@ -43,7 +43,6 @@ class PathInbound(WorkflowInboundInterceptor):
     """Puts `PathOutbound` around what a workflow starts."""
 
     def init(self, outbound: WorkflowOutboundInterceptor) -> None:
-        """See base class."""
         super().init(PathOutbound(outbound))
 
 
@@ -51,12 +50,10 @@ class PathOutbound(WorkflowOutboundInterceptor):
     """Adds the path to the headers of every activity; the worker of the activity knows which of them call models."""
 
     def start_activity(self, input: StartActivityInput) -> workflow.ActivityHandle[Any]:
-        """See base class."""
         input.headers = _with_path(input.headers)
         return super().start_activity(input)
 
     def start_local_activity(self, input: StartLocalActivityInput) -> workflow.ActivityHandle[Any]:
-        """See base class."""
         input.headers = _with_path(input.headers)
         return super().start_local_activity(input)
 

@@ -74,13 +74,11 @@ class _Around(Interceptor):
         self._terms = terms
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
-        """See base class."""
         return Holding(next, self._terms)
 
     def workflow_interceptor_class(
         self, input: WorkflowInterceptorClassInput
     ) -> type[WorkflowInboundInterceptor] | None:
-        """See base class."""
         return PathInbound
 
 

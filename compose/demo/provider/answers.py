@@ -48,7 +48,7 @@ class _Choices(Answer):
     part_kind: ClassVar[str]
 
     def end(self, done: Completion, usage: Usage | None) -> Iterator[Payload]:
-        """See base class. The usage comes without choices."""
+        """The usage comes without choices."""
         yield self._payload(self.part_kind, [self._choice(self._nothing(), done.finish_reason)])
         if usage is not None:
             yield self._payload(self.part_kind, [], usage)
@@ -71,18 +71,15 @@ class ChatAnswer(_Choices):
     part_kind = "chat.completion.chunk"
 
     def whole(self, done: Completion, usage: Usage | None) -> Payload:
-        """See base class."""
         message: Payload = {"role": "assistant", "content": done.content, "refusal": None}
         if done.tool_calls:
             message["tool_calls"] = [call.model_dump() for call in done.tool_calls]
         return self._payload("chat.completion", [self._choice({"message": message}, done.finish_reason)], usage)
 
     def begin(self) -> Iterator[Payload]:
-        """See base class."""
         yield self._chunk({"role": "assistant", "content": ""})
 
     def part(self, pieces: Sequence[Piece]) -> Payload:
-        """See base class."""
         return self._chunk(_delta(pieces))
 
     def _nothing(self) -> Payload:
@@ -98,15 +95,12 @@ class TextAnswer(_Choices):
     part_kind = "text_completion"
 
     def whole(self, done: Completion, usage: Usage | None) -> Payload:
-        """See base class."""
         return self._payload(self.part_kind, [self._choice({"text": done.content}, done.finish_reason)], usage)
 
     def begin(self) -> Iterator[Payload]:
-        """See base class."""
         return iter(())
 
     def part(self, pieces: Sequence[Piece]) -> Payload:
-        """See base class."""
         return self._payload(self.part_kind, [self._choice({"text": _text(pieces)}, None)])
 
     def _nothing(self) -> Payload:
@@ -121,7 +115,6 @@ class ResponsesAnswer(Answer):
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def whole(self, done: Completion, usage: Usage | None) -> Payload:
-        """See base class."""
         cut = done.finish_reason == "length"
         return self._response(
             "incomplete" if cut else "completed",
@@ -131,17 +124,14 @@ class ResponsesAnswer(Answer):
         )
 
     def begin(self) -> Iterator[Payload]:
-        """See base class."""
         yield self._event("response.created", response=self._response("in_progress"))
         yield self._event("response.output_item.added", output_index=0, item=self._message([], "in_progress"))
         yield self._event("response.content_part.added", **self._place(), part=_part(""))
 
     def part(self, pieces: Sequence[Piece]) -> Payload:
-        """See base class."""
         return self._event("response.output_text.delta", **self._place(), delta=_text(pieces), logprobs=[])
 
     def end(self, done: Completion, usage: Usage | None) -> Iterator[Payload]:
-        """See base class."""
         response = self.whole(done, usage)
         (item,) = response["output"]
         (part,) = item["content"]

@@ -90,8 +90,14 @@ class _ModelEndpoint:
         try:
             request = self._read(body)
         except ValidationError as error:
-            info, digest = _request_info(http, None), hashlib.sha256(body).hexdigest()
-            seq = self._control.log.arrived(_arrival(info, digest))
+            arrival = _arrival(
+                _request_info(http, None),
+                messages=0,
+                prompt_tokens=0,
+                prompt_sha256=hashlib.sha256(body).hexdigest(),
+                stream=False,
+            )
+            seq = self._control.log.arrived(arrival)
             answer: ASGIApp = self._refuse(seq, 400, f"Invalid request: {reason(error)}")
         else:
             answer = self._take(http, request)
@@ -124,9 +130,9 @@ class _ModelEndpoint:
         text = json.dumps(prompt_fields, sort_keys=True, ensure_ascii=False)
         return _arrival(
             info,
-            hashlib.sha256(text.encode()).hexdigest(),
             messages=0 if isinstance(request, EmbeddingRequest) else len(request.messages),
             prompt_tokens=prompt,
+            prompt_sha256=hashlib.sha256(text.encode()).hexdigest(),
             stream=request.stream,
             tool_choice=request.tool_choice if isinstance(request, ChatRequest) else None,
             text=text if self._control.log.keep_text else None,
@@ -182,25 +188,5 @@ def _request_info(http: Request, request: ModelRequest | None) -> RequestInfo:
     )
 
 
-def _arrival(
-    info: RequestInfo,
-    digest: str,
-    *,
-    messages: int = 0,
-    prompt_tokens: int = 0,
-    stream: bool = False,
-    tool_choice: str | dict[str, Any] | None = None,
-    text: str | None = None,
-) -> Arrival:
-    return Arrival(
-        info.model,
-        info.recording,
-        info.agent,
-        info.request_id,
-        messages,
-        prompt_tokens,
-        digest,
-        stream,
-        tool_choice,
-        text,
-    )
+def _arrival(info: RequestInfo, **more: Any) -> Arrival:
+    return Arrival(info.model, info.recording, info.agent, info.request_id, **more)

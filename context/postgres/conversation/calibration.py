@@ -14,9 +14,6 @@ class Calibrations:
     """Stores the calibrations of all tenants and models."""
 
     def __init__(self, pool: Pool) -> None:
-        """Args:
-        pool: from `purser.budget.postgres.connections.pools.create_pool`.
-        """
         self._pool = pool
 
     async def of(self, tenant: str, model: str) -> Calibration:

@@ -1,6 +1,7 @@
 """Postgres store of facts: derived from the messages of a thread, in steps, up to the last one that was read."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 
 import asyncpg
 
@@ -41,18 +42,14 @@ class Facts:
             RedactionFailed: a detector failed, so nothing may be derived from a text.
             SessionDeleted: the session was deleted meanwhile.
         """
-        await self._follow((tenant, session_id, thread))
+        while await self._step((tenant, session_id, thread)):
+            pass
         return await self.stored(tenant, session_id, thread)
 
     async def stored(self, tenant: str, session_id: str, thread: str = "") -> list[Fact]:
         """The facts that are derived already."""
         async with connected(self._pool, None) as own:
             return list(map(_fact, await own.fetch(_SQL["all"], tenant, session_id, thread)))
-
-    async def _follow(self, key: Thread) -> None:
-        """Derives facts up to the newest message."""
-        while await self._step(key):
-            pass
 
     async def _step(self, key: Thread) -> bool:
         """Derives the facts of the next messages; returns whether there were any."""
@@ -83,7 +80,7 @@ class Facts:
                 return
             if known is None or known["rules"] != self._rules:
                 await own.execute(_SQL["forget"], *key)
-            await own.execute(_SQL["add"], *key, list(map(_row, changed)))
+            await own.execute(_SQL["add"], *key, list(map(asdict, changed)))
 
 
 def _messages(rows: Sequence[asyncpg.Record], thread: str) -> Iterator[StoredMessage]:
@@ -95,16 +92,3 @@ def _messages(rows: Sequence[asyncpg.Record], thread: str) -> Iterator[StoredMes
 
 def _fact(row: asyncpg.Record) -> Fact:
     return Fact(**{**dict(row), "kind": Kind(row["kind"])})
-
-
-def _row(fact: Fact) -> dict[str, object]:
-    return {
-        "seq": fact.seq,
-        "kind": fact.kind,
-        "subject": fact.subject,
-        "relation": fact.relation,
-        "value": fact.value,
-        "text": fact.text,
-        "speaker": fact.speaker,
-        "superseded_by": fact.superseded_by,
-    }

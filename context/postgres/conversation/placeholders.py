@@ -80,9 +80,7 @@ class Placeholders:
     async def _known(self, own: Connection, tenant: str, session_id: str) -> list[Placeholder]:
         return [Placeholder(**row) for row in await own.fetch(_SQL["known"], tenant, session_id)]
 
-    async def store(
-        self, tenant: str, session_id: str, redactor: Redactor, connection: Connection | None = None
-    ) -> bool:
+    async def store(self, tenant: str, session_id: str, redactor: Redactor) -> bool:
         """Stores the redactor's new placeholders atomically; storing them again changes nothing.
 
         Call it before a redacted text is used, so that each placeholder has one meaning in the whole session.
@@ -95,15 +93,14 @@ class Placeholders:
         if not new:
             return True
         columns = ([one.label for one in new], [one.number for one in new], [one.digest for one in new])
-        async with connected(self._pool, connection) as own:
-            try:
-                async with own.transaction():
-                    with refusing_deleted(session_id):
-                        await own.execute(_SQL["add"], tenant, session_id, *columns)
-                    if await own.fetchval(_SQL["count_stored"], tenant, session_id, *columns) != len(new):
-                        raise _Taken
-            except _Taken:
-                return False
+        try:
+            async with connected(self._pool, None) as own, own.transaction():
+                with refusing_deleted(session_id):
+                    await own.execute(_SQL["add"], tenant, session_id, *columns)
+                if await own.fetchval(_SQL["count_stored"], tenant, session_id, *columns) != len(new):
+                    raise _Taken
+        except _Taken:
+            return False
         return True
 
 

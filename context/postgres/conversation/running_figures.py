@@ -1,7 +1,7 @@
 """Sums over the beginning of a thread, for windows that do not read all of its messages."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import asyncpg
@@ -96,8 +96,7 @@ class RunningFigures:
 
 def _extend(steps: list[Figures], last: int, top: int, added: dict[int, Figures]) -> None:
     """Adds sums up to `top` from the figures of single steps; another reader may have added some meanwhile."""
-    sums: Sequence[Figures] = steps[: last + 1]
-    found = [*sums]
+    found = steps[: last + 1]
     for step in range(last, top):
         found.append(found[-1] + added.get(step, Figures()))
     steps.extend(found[len(steps) :])

@@ -44,9 +44,6 @@ class Summaries:
     """Stores the summary versions of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
-        """Args:
-        pool: from `purser.budget.postgres.connections.pools.create_pool`.
-        """
         self._pool = pool
 
     async def latest(
@@ -129,9 +126,9 @@ class Summaries:
             arguments = (tenant, session_id, thread, FAILURES_IN_A_ROW, timedelta(seconds=cooldown_s))
             return bool(await own.fetchval(_SQL["failed"], *arguments))
 
-    async def succeeded(self, tenant: str, session_id: str, thread: str, connection: Connection | None = None) -> None:
+    async def succeeded(self, tenant: str, session_id: str, thread: str) -> None:
         """Records that the model wrote a summary and resets its failures."""
-        async with connected(self._pool, connection) as own:
+        async with connected(self._pool, None) as own:
             await own.execute(_SQL["succeeded"], tenant, session_id, thread)
 
     async def gained_nothing(self, tenant: str, session_id: str, thread: str, last_seq: int) -> None:

@@ -42,9 +42,6 @@ class MemoryIndex:
     """Maintains the postings of user and assistant messages of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
-        """Args:
-        pool: from `purser.budget.postgres.connections.pools.create_pool`.
-        """
         self._pool = pool
         self._turns = WeakValueDictionary[tuple[str, str], asyncio.Lock]()
         self._places = asyncio.Semaphore(MOST_SESSIONS)

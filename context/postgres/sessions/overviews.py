@@ -58,9 +58,6 @@ class Overviews:
     """Reads overviews of the sessions of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
-        """Args:
-        pool: from `purser.budget.postgres.connections.pools.create_pool`.
-        """
         self._pool = pool
 
     async def page(
@@ -91,10 +88,7 @@ class Overviews:
             rows = await own.fetch(_SQL["growth"], tenant, session_id, thread, encoding_of(model), MOST_POINTS)
         messages = accumulate(row["messages"] for row in rows)
         tokens = accumulate(row["tokens"] for row in rows)
-        return [
-            GrowthPoint(row["seq"], row["at"], *sums)
-            for row, sums in zip(rows, zip(messages, tokens, strict=True), strict=True)
-        ]
+        return [GrowthPoint(row["seq"], row["at"], *sums) for row, *sums in zip(rows, messages, tokens, strict=True)]
 
     async def newest(
         self, tenant: str, session_id: str, thread: str, *, before: int | None = None, limit: int = 25

@@ -21,9 +21,6 @@ class PersonalSettings:
     """Stores the personal settings of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
-        """Args:
-        pool: from `purser.budget.postgres.connections.pools.create_pool`.
-        """
         self._pool = pool
 
     async def of_user(self, tenant: str, user_id: str) -> Preferences:

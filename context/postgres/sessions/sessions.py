@@ -30,9 +30,6 @@ class Sessions:
     """Reads the sessions of all tenants."""
 
     def __init__(self, pool: Pool) -> None:
-        """Args:
-        pool: from `purser.budget.postgres.connections.pools.create_pool`.
-        """
         self._pool = pool
 
     async def get(self, tenant: str, session_id: str) -> Session:

@@ -27,9 +27,6 @@ class SessionTexts:
     """Reads messages of sessions, and caches the sessions read last. Messages never change, so a text stays right."""
 
     def __init__(self, conversations: Conversations) -> None:
-        """Args:
-        conversations: the store to read.
-        """
         self._conversations = conversations
         self._sessions: OrderedDict[tuple[str, str], _Cached] = OrderedDict()
         self._characters = 0

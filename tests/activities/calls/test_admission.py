@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
@@ -10,6 +11,7 @@ from purser.activities.calls.admission import Admission
 from purser.activities.calls.ladder import CallLadder
 from purser.activities.calls.room import CallRoom
 from purser.activities.calls.window_extras import WindowExtras
+from purser.activities.models.metrics import ignore_verdict
 from purser.activities.postgres.agents import Agents
 from purser.activities.postgres.calls.calls import Calls
 from purser.activities.postgres.calls.outputs import Outputs
@@ -66,7 +68,7 @@ async def admission(pool: Pool) -> Admission:
         outputs=Outputs(pool),
         conversations=conversations,
         room=room,
-        ladder=CallLadder(contexts, room),
+        ladder=CallLadder(contexts, room, AsyncMock(return_value=True)),
         ledger=Ledger(pool, ledger_settings),
         prices=prices,
         extras=WindowExtras(
@@ -78,6 +80,9 @@ async def admission(pool: Pool) -> Admission:
             across_sessions=settings.memory_across_sessions,
         ),
         settings=settings,
+        on_verdict=ignore_verdict,
+        on_window=Mock(),
+        on_step=Mock(),
     )
 
 

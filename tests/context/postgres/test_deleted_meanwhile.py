@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from purser.budget.postgres.connections.pools import Connection, Pool
+from purser.budget.postgres.connections.pools import Pool
 from purser.budget.scopes import Path
 from purser.context.errors import MessageNotFound, SessionDeleted
 from purser.context.postgres.conversation.conversations import Conversations
@@ -55,13 +55,11 @@ class Deleting(Placeholders):
         await delete(self._pool)
         return done
 
-    async def store(
-        self, tenant: str, session_id: str, redactor: Redactor, connection: Connection | None = None
-    ) -> bool:
+    async def store(self, tenant: str, session_id: str, redactor: Redactor) -> bool:
         """Overrides the store's: deletes before it."""
         if self._before:
             await delete(self._pool)
-        return await super().store(tenant, session_id, redactor, connection)
+        return await super().store(tenant, session_id, redactor)
 
 
 @pytest.mark.parametrize("before", [True, False])

@@ -82,33 +82,6 @@ async def test_a_value_that_was_numbered_meanwhile_gets_no_second_number(placeho
     assert not await placeholders.store(*PLACE, second)
 
 
-async def test_a_store_that_is_rolled_back_with_its_transaction_can_be_tried_again(
-    placeholders: Placeholders, pool: Pool
-) -> None:
-    redactor = await placeholders.redactor(*PLACE)
-    redactor.redact("a@x.org")
-    async with pool.acquire() as connection:
-        transaction = connection.transaction()
-        await transaction.start()
-        assert await placeholders.store(*PLACE, redactor, connection)
-        await transaction.rollback()
-    assert await pool.fetchval("select count(*) from placeholders") == 0
-    assert await placeholders.store(*PLACE, redactor)
-    assert await pool.fetchval("select count(*) from placeholders") == 1
-
-
-async def test_a_taken_number_leaves_the_transaction_of_the_caller_usable(
-    placeholders: Placeholders, pool: Pool
-) -> None:
-    first, second = await placeholders.redactor(*PLACE), await placeholders.redactor(*PLACE)
-    first.redact("a@x.org")
-    second.redact("b@x.org")
-    assert await placeholders.store(*PLACE, first)
-    async with pool.acquire() as connection, connection.transaction():
-        assert not await placeholders.store(*PLACE, second, connection)
-        assert await connection.fetchval("select 1") == 1
-
-
 async def test_compressions_at_the_same_time_agree(placeholders: Placeholders, pool: Pool) -> None:
     together = threading.Barrier(5)
     tries = [0] * 5

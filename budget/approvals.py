@@ -200,9 +200,7 @@ class ApprovalRequest:
     @property
     def shortage(self) -> Amount:
         """Smallest grant with which every waiting ask fits now; at most the largest amount of a grant."""
-        if not self.current:
-            return Amount()
-        return self.missing(self.waiting)
+        return self.missing(self.waiting) if self.current else NOTHING
 
     def missing(self, ask: Amount) -> Amount:
         """Smallest grant with which `ask` fits under the tightest limit; at most the largest amount of a grant."""

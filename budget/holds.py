@@ -17,8 +17,6 @@ from purser.wire.enums import HoldState as HoldState
 from purser.wire.limits import MAX_AMOUNT, MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_KEY, MAX_LEASE_MS
 
 MAX_ATTEMPT = 2**31 - 1
-
-
 UNPRICED = "unpriced"
 """Marks the stored usage of a report without a known price."""
 PROVIDER_REQUEST = "provider_request_id"

@@ -194,6 +194,4 @@ class GateAnswer:
     @property
     def slowed_by(self) -> Scope | None:
         """The outermost scope that causes the whole delay; `None` if there is no delay."""
-        return (
-            next((one.scope for one in self.scopes if one.delay_ms == self.delay_ms), None) if self.delay_ms else None
-        )
+        return next((one.scope for one in self.scopes if one.delay_ms == self.delay_ms > 0), None)

@@ -139,9 +139,9 @@ def known_fields(value: Mapping[str, Any], names: set[str], what: str) -> None:
         raise InvalidPolicy(f"{what} has the unknown field {unknown[0]!r}: use one of {', '.join(sorted(names))}")
 
 
-def _member(kind: type[E], value: object, name: str) -> E:
+def _member(kind: type[E], value: Any, name: str) -> E:
     try:
-        return kind(str(value)) if isinstance(value, str) else kind("")
+        return kind(value)
     except ValueError:
         raise InvalidPolicy(f"{name} {value!r} is not valid: use one of {', '.join(kind)}") from None
 

@@ -176,7 +176,7 @@ def _plain(text: str) -> str:
 
 def _number(value: object, name: str, *, most: int) -> Decimal:
     try:
-        number = Decimal("NaN") if isinstance(value, bool) else Decimal(str(value))
+        number = Decimal(str(value))
     except ArithmeticError:
         number = Decimal("NaN")
     if not number.is_finite() or not 0 < number <= most or number != round(number, 6):
@@ -189,11 +189,10 @@ def _number(value: object, name: str, *, most: int) -> Decimal:
 
 def _output(value: object) -> Decimal:
     try:
-        number = Decimal("NaN") if isinstance(value, bool) else Decimal(str(value))
+        number = Decimal(str(value))
     except ArithmeticError:
         number = Decimal("NaN")
-    whole = number.is_finite() and 1 <= number <= 10**9 and number == int(number)
-    if whole:
+    if number.is_finite() and 1 <= number <= 10**9 and number == int(number):
         return Decimal(int(number))
     if not number.is_finite() or not 0 < number < 1 or number != round(number, 6):
         raise InvalidPolicy(

@@ -20,8 +20,6 @@ from purser.budget.errors import InvalidPrices, UnknownPrice
 from purser.budget.money import NANO
 from purser.budget.pricing.rates import Price, Rates
 
-__all__ = ["Price", "PriceBook"]
-
 
 class PriceBook:
     """Prices and limits by model name: from the override file first, then from LiteLLM's table."""

@@ -7,7 +7,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from purser.budget.scopes import Kind, Scope
 from purser.gateway.access.roles import PERMISSIONS, Permission, Principal
-from purser.gateway.errors import Forbidden
+from purser.gateway.errors import Forbidden, Unauthenticated
 from purser.gateway.postgres.browser_sessions import BrowserSession
 
 _bearer = HTTPBearer(auto_error=False, description="A key from `purser keys create` or POST /v1/keys.")
@@ -50,6 +50,14 @@ def browser_session(request: Request) -> BrowserSession | None:
     """The browser session of a request; `None` if it is authenticated by a key."""
     found: BrowserSession | None = getattr(request.state, "browser", None)
     return found
+
+
+async def signed_in(request: Request) -> BrowserSession:
+    """The browser session of a request for a page; the middleware lets no other requests through."""
+    session = browser_session(request)
+    if session is None:
+        raise Unauthenticated("no one is signed in: open /sign-in")
+    return session
 
 
 def check_tenant(caller: Principal, *scopes: Scope) -> None:

@@ -105,8 +105,7 @@ class Authentication:
         if scope["method"] not in SAFE and not is_own_page(headers):
             raise ForgedRequest("the request comes from a page of another address")
         cookie = cookie_of(headers)
-        browser = None if cookie is None else await self._sessions.find(cookie)
-        if browser is None or cookie is None:
+        if cookie is None or (browser := await self._sessions.find(cookie)) is None:
             return None
         if not browser.caller.may(Permission.READ):
             raise Forbidden(f"role {str(browser.caller.role)!r} opens no pages: sign in with another key")

@@ -4,6 +4,7 @@ Uses Fernet (AES-128-CBC with HMAC-SHA256) of the library `cryptography`. The fi
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
@@ -27,10 +28,12 @@ class Seal:
 
     def decrypt(self, encrypted: str) -> str:
         """Decrypts a secret; raises `SecretUnreadable`."""
-        try:
-            return MultiFernet(self._fernets).decrypt(encrypted).decode() if self._fernets else _unreadable()
-        except InvalidToken:
-            return _unreadable()
+        if self._fernets:
+            with suppress(InvalidToken):
+                return MultiFernet(self._fernets).decrypt(encrypted).decode()
+        raise SecretUnreadable(
+            "a stored secret was encrypted with a key that is not configured: add it to PURSER_SECRETS_KEY"
+        )
 
     def reencrypt(self, encrypted: str) -> str | None:
         """Encrypts a secret with the first key; `None` if it already is. Raises `SecretUnreadable`."""
@@ -49,9 +52,3 @@ def fernet(key: str) -> Fernet:
 def new_key() -> str:
     """Returns a random key."""
     return Fernet.generate_key().decode()
-
-
-def _unreadable() -> str:
-    raise SecretUnreadable(
-        "a stored secret was encrypted with a key that is not configured: add it to PURSER_SECRETS_KEY"
-    )

@@ -139,9 +139,8 @@ def _check_role(caller: Principal) -> None:
 def _read(body: bytes, content_type: str) -> _Credentials:
     """Reads credentials from a form or JSON. An unreadable body counts as empty."""
     is_form = content_type.partition(";")[0].strip().lower() != "application/json"
-    fields: dict[str, Any] = {}
     if is_form:
-        fields = {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
+        fields: dict[str, Any] = {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
     else:
         try:
             read = json.loads(body)

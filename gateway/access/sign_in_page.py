@@ -32,8 +32,7 @@ def _source() -> str:
 def _headers() -> dict[str, str]:
     policy = (
         f"default-src 'none'; script-src {digest(_source(), 'script')}; style-src {digest(_source(), 'style')}; "
-        "connect-src 'self'; "
-        "img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        "connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
     return {
         "Content-Security-Policy": policy,

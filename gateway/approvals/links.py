@@ -47,8 +47,7 @@ class ApprovalLinks:
     def read(self, token: str, now: datetime) -> ApprovalLink:
         """Reads the token of a link; raises `LinkInvalid` or `LinkExpired`."""
         try:
-            said = json.loads(self._seal.decrypt(token))
-            purpose, tenant, approval_id, expires = said
+            purpose, tenant, approval_id, expires = json.loads(self._seal.decrypt(token))
         except (SecretUnreadable, ValueError, TypeError):
             raise _invalid() from None
         if purpose != _PURPOSE:

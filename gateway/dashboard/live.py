@@ -106,17 +106,13 @@ class Part:
         """Requests a refresh without waiting for it."""
         self._due.set()
 
-    async def refresh(self) -> None:
-        """Refreshes and waits for it; a failure is shown on the page."""
-        await self._read()
-
     async def run(self) -> None:
         """Refreshes on events and at intervals until it is cancelled."""
         listening = asyncio.create_task(self._listen())
         try:
             while True:
                 self._due.clear()
-                pause = self._every_s if await self._read() else RETRY_S
+                pause = self._every_s if await self.refresh() else RETRY_S
                 await asyncio.sleep(GAP_S)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._due.wait(), pause)
@@ -124,7 +120,8 @@ class Part:
             listening.cancel()
             await asyncio.wait((listening,))
 
-    async def _read(self) -> bool:
+    async def refresh(self) -> bool:
+        """Refreshes and waits for it; returns whether that succeeded. A failure is shown on the page."""
         problem = None
         try:
             async with self._reading:

@@ -53,7 +53,7 @@ def page(path: str, name: str, *, needs: Permission = Permission.READ) -> Callab
 
     def register(build: Build) -> Build:
         async def shown(request: Request, **given: Any) -> Response:
-            visit = open_visit(request)
+            visit = await open_visit(request)
             live = Live(visit)
             frame = shell.Frame(name, live)
             caller = visit.caller
@@ -89,7 +89,7 @@ def page_paths() -> Sequence[str]:
 
 async def missing_page(request: Request) -> Response:
     """The page for an unknown address: status 404, with the navigation."""
-    frame = shell.Frame("Page not found", Live(open_visit(request)))
+    frame = shell.Frame("Page not found", Live(await open_visit(request)))
     lost = shell.error("There is no page at this address", "It may be mistyped. Choose a page from the navigation.")
     return frame.around(lost, HTTPStatus.NOT_FOUND)
 

@@ -7,12 +7,11 @@ from urllib.parse import quote
 
 from fastapi import Request
 
-from purser.gateway.access.auth import browser_session
+from purser.gateway.access.auth import signed_in
 from purser.gateway.access.roles import PERMISSIONS, Permission, Principal
 from purser.gateway.dashboard.actions import Refused, explain
 from purser.gateway.dashboard.serving.open_pages import OpenPage, OpenPages
 from purser.gateway.dashboard.serving.screen import Screen
-from purser.gateway.errors import Unauthenticated
 from purser.gateway.postgres.browser_sessions import BrowserSession
 from purser.gateway.services import Services
 from purser.workflows.contract import TaskRef
@@ -98,10 +97,8 @@ class Visit:
         return caller
 
 
-def open_visit(request: Request) -> Visit:
+async def open_visit(request: Request) -> Visit:
     """Opens a page for the browser session of a request."""
-    session = browser_session(request)
-    if session is None:  # the middleware lets no other requests through
-        raise Unauthenticated("no one is signed in: open /sign-in")
+    session = await signed_in(request)
     dashboard: Dashboard = request.app.state.dashboard
     return Visit(request.scope["path"], dashboard, session, dashboard.pages.open(session.session_id))

@@ -54,7 +54,7 @@ class EventStream(StreamingResponse):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def encode(*, event: str | None = None, data: str | None = None, position: int | None = None) -> bytes:
+def encode(*, event: str, data: str, position: int | None = None) -> bytes:
     """Encodes one event."""
     name = None if position is None else str(position)
     return ServerSentEvent(data, event=event, id=name, sep="\n").encode()

@@ -49,25 +49,6 @@ async def ask(body: HoldRequestBody, caller: Spender, use: Use) -> Shown:
     an admitted hold starts attempt 1 in the same transaction, so that a call takes two requests; sent again, it has
     started once. If the hold or its attempt has ended meanwhile, the same body with `start` is a conflict.
     """
-    return await _ask(body, caller, use)
-
-
-@router.post("/batch", response_model_exclude_unset=True)
-async def ask_each(body: HoldBatchBody, caller: Spender, use: Use) -> HoldBatchView:
-    """Answers several asks, each as `POST /v1/holds` would, in the order of the request.
-
-    The asks are independent, as if they were sent at the same time: each is admitted or not, has a status of its own,
-    and counts as one request of the key. Send the same body again if the answer was lost. A body that is not valid is
-    refused as a whole (422), and so is a batch of which the ledger could answer nothing (503).
-    """
-
-    async def answer(one: HoldRequestBody) -> HoldView:
-        return HoldView.model_validate(await _ask(one, caller, use))
-
-    return await answer_each(body.holds, answer, caller, use)
-
-
-async def _ask(body: HoldRequestBody, caller: Principal, use: Services) -> Shown:
     stated = _tagged(Path.parse(body.path), body.tags)
     check_tenant(caller, *stated.scopes)
     tagged = _tagged(stated, with_tags_of_key(body.tags, caller.tags)) if caller.tags else stated
@@ -88,12 +69,27 @@ async def _ask(body: HoldRequestBody, caller: Principal, use: Services) -> Shown
     )
     answer, approval_id = await ask_gate(request, caller, use)
     use.pricing.admitted(caller.tenant, request.model, answer)
-    use.metrics.count_verdict(answer.gate)
+    use.metrics.calls.count_verdict(answer.gate)
     if answer.attempt is not None:
         use.metrics.stepped("attempted")
     quote.check_priced(answer.gate)
     refusal = await _refusal(use, caller, answer.gate, request.ask)
     return _hold(answer, approval_id, refusal)
+
+
+@router.post("/batch", response_model_exclude_unset=True)
+async def ask_each(body: HoldBatchBody, caller: Spender, use: Use) -> HoldBatchView:
+    """Answers several asks, each as `POST /v1/holds` would, in the order of the request.
+
+    The asks are independent, as if they were sent at the same time: each is admitted or not, has a status of its own,
+    and counts as one request of the key. Send the same body again if the answer was lost. A body that is not valid is
+    refused as a whole (422), and so is a batch of which the ledger could answer nothing (503).
+    """
+
+    async def answer(one: HoldRequestBody) -> HoldView:
+        return HoldView.model_validate(await ask(one, caller, use))
+
+    return await answer_each(body.holds, answer, caller, use)
 
 
 def _tagged(path: Path, tags: Mapping[str, str]) -> Path:

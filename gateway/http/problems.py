@@ -53,16 +53,14 @@ class _Kind:
     retry_after_ms: int | None = None
 
 
+_INVALID = _Kind("invalid-request", 422, "The request is not valid", "Correct what the detail names.")
 _KINDS: Mapping[type[Exception], _Kind] = {
-    budget.InvalidRequest: _Kind("invalid-request", 422, "The request is not valid", "Correct what the detail names."),
+    budget.InvalidRequest: _INVALID,
     budget.UnknownPrice: _Kind(
         "unknown-price", 422, "The model has no price", "Send nano_usd, or add the model to the price file."
     ),
     budget.BeyondCounting: _Kind(
-        "beyond-counting",
-        422,
-        "A balance cannot count that much more",
-        "Correct the amount, or use other scopes.",
+        "beyond-counting", 422, "A balance cannot count that much more", "Correct the amount, or use other scopes."
     ),
     budget.NotFound: _Kind("not-found", 404, "There is no such object", "Check the id and the tenant of the key."),
     budget.KeyReused: _Kind("key-reused", 409, "The key is bound to another payload", "Use a new key for a new call."),
@@ -77,12 +75,8 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     TaskConflict: _Kind("task-conflict", 409, "The task id is bound to another task", "Use a new task_id."),
     TaskNotFound: _Kind("not-found", 404, "There is no such task", "Check the id and the tenant of the key."),
     context.InvalidMessage: _Kind("invalid-message", 422, "A message is not valid", "Correct what the detail names."),
-    context.InvalidPreferences: _Kind(
-        "invalid-request", 422, "The request is not valid", "Correct what the detail names."
-    ),
-    context.InvalidSettings: _Kind(
-        "invalid-request", 422, "The request is not valid", "Correct what the detail names."
-    ),
+    context.InvalidPreferences: _INVALID,
+    context.InvalidSettings: _INVALID,
     context.WindowTooSmall: _Kind(
         "window-too-small", 422, "The window is too small", "Raise the budget, or shorten what the detail names."
     ),
@@ -134,15 +128,15 @@ _KINDS: Mapping[type[Exception], _Kind] = {
         "temporal-unavailable", 503, "Temporal is unavailable", "Send the same request again.", RETRY_AFTER_MS
     ),
 }
-
-_DECISION_STATUS = {"closed": HTTPStatus.CONFLICT}
+_FIGURES = ("state", "scope", "limit", "spent", "held", "requested")
+"""Fields of a problem that some errors know."""
 
 
 def problem_of(error: Exception) -> SentProblem | None:
     """The problem for an error of a package; `None` for an unexpected error."""
     match error:
         case budget.DecisionRefused():
-            status = _DECISION_STATUS.get(error.reason, HTTPStatus.FORBIDDEN)
+            status = HTTPStatus.CONFLICT if error.reason == "closed" else HTTPStatus.FORBIDDEN
             return _problem("decision-refused", status, "The decision is refused", str(error), reason=error.reason)
         case gateway.BodyRefused():
             return _problem("body-refused", error.status, "The body is refused", str(error))
@@ -167,12 +161,7 @@ def problem_of(error: Exception) -> SentProblem | None:
         remedy=kind.remedy,
         retryable=kind.retry_after_ms is not None,
         retry_after_ms=kind.retry_after_ms,
-        state=getattr(error, "state", None),
-        scope=getattr(error, "scope", None),
-        limit=getattr(error, "limit", None),
-        spent=getattr(error, "spent", None),
-        held=getattr(error, "held", None),
-        requested=getattr(error, "requested", None),
+        **{name: getattr(error, name, None) for name in _FIGURES},
     )
 
 

@@ -79,9 +79,11 @@ async def _read(request: Request) -> Request:
 
 def _check_query(query: QueryParams, takes: QueryParameters) -> None:
     if (name := takes.unknown(query)) is not None:
-        raise _unknown(name, takes.names)
+        known = f"takes {', '.join(takes.names)}" if takes.names else "takes none"
+        raise RequestValidationError([{"type": "unknown_query", "loc": ("query", name), "msg": known}])
     if (name := takes.repeated(query)) is not None:
-        raise _repeated(name)
+        twice = "is repeated, send it once"
+        raise RequestValidationError([{"type": "repeated_query", "loc": ("query", name), "msg": twice}])
 
 
 def _query_fields(dependant: Dependant) -> Iterator[tuple[str, object]]:
@@ -93,14 +95,3 @@ def _query_fields(dependant: Dependant) -> Iterator[tuple[str, object]]:
 
 def _is_list(annotation: object) -> bool:
     return any(get_origin(one) is list for one in (annotation, *get_args(annotation)))
-
-
-def _repeated(name: str) -> RequestValidationError:
-    return RequestValidationError(
-        [{"type": "repeated_query", "loc": ("query", name), "msg": "is repeated, send it once"}]
-    )
-
-
-def _unknown(name: str, known: list[str]) -> RequestValidationError:
-    takes = f"takes {', '.join(known)}" if known else "takes none"
-    return RequestValidationError([{"type": "unknown_query", "loc": ("query", name), "msg": takes}])

@@ -14,7 +14,6 @@ from starlette.routing import Route
 
 from purser.activities.models.instruments import Instruments
 from purser.activities.models.metrics import CallMetrics
-from purser.budget.gate import GateAnswer
 from purser.gateway.errors import Unauthenticated
 from purser.gateway.http.problems import problem_of
 
@@ -66,10 +65,6 @@ class Metrics:
         self._requests(method, route, str(status)).inc()
         if seconds is not None:
             self._seconds(method, route).observe(seconds)
-
-    def count_verdict(self, answer: GateAnswer) -> None:
-        """Counts a verdict of the gate."""
-        self.calls.count_verdict(answer)
 
     def stepped(self, step: str) -> None:
         """Counts a step of a hold: `attempted`, `settled`, `released`, `extended`, or `refused` for an addition."""

@@ -29,7 +29,6 @@ class NewSession:
     """A new browser session with its secret, which is not stored."""
 
     secret: str
-    caller: Principal
     expires_at: datetime
 
 
@@ -111,4 +110,4 @@ class BrowserSessions:
             own, caller.tenant, "browser_session.open", f"browser_session:{session_id}",
             by=caller, before=None, after=after,
         )  # fmt: skip
-        return NewSession(secret, caller, made["expires_at"])
+        return NewSession(secret, made["expires_at"])

@@ -85,13 +85,11 @@ class Webhooks:
             await own.execute(_SQL["lock_tenant"], tenant)
             if await own.fetchval(_SQL["count"], tenant) >= MAX_WEBHOOKS:
                 raise Conflict(f"there are already {MAX_WEBHOOKS} webhooks: delete one first")
-            made = row(
-                await own.fetchrow(
-                    _SQL["create"], f"hook-{uuid.uuid4().hex[:12]}", tenant, *_columns(chosen), encrypted, by.name
-                )
-            )
-            await _record(own, "create", by, None, Webhook.read(made))
-        return Webhook.read(made), secret
+            webhook_id = f"hook-{uuid.uuid4().hex[:12]}"
+            found = await own.fetchrow(_SQL["create"], webhook_id, tenant, *_columns(chosen), encrypted, by.name)
+            made = Webhook.read(row(found))
+            await _record(own, "create", by, None, made)
+        return made, secret
 
     async def list(self, tenant: str) -> list[Webhook]:
         """Lists all webhooks of a tenant, oldest first."""

@@ -30,7 +30,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Dialect(Protocol):
-    """How a protocol writes replies and errors."""
+    """How a protocol writes replies, and errors in the middle of them."""
 
     streams: bool
 
@@ -48,9 +48,6 @@ class Dialect(Protocol):
 
     def whole(self, partial: PartialReply, charged: Charged) -> dict[str, Any]:
         """The whole reply."""
-
-    def error(self, denial: Denial) -> dict[str, Any]:
-        """The body of an error."""
 
     def error_event(self, denial: Denial) -> bytes:
         """An error in the middle of a stream."""
@@ -146,8 +143,10 @@ class ProxyAnswer(Response, ABC):
 class ChatAnswer(ProxyAnswer):
     """Answers a chat request, streamed or not."""
 
-    def __init__(self, call: ChatCall, dialect: Dialect, use: Services) -> None:
-        super().__init__(call, use, dialect.error)
+    def __init__(
+        self, call: ChatCall, dialect: Dialect, error_of: Callable[[Denial], dict[str, Any]], use: Services
+    ) -> None:
+        super().__init__(call, use, error_of)
         self._chat = call
         self._dialect = dialect
 
@@ -206,8 +205,7 @@ class EmbeddingsAnswer(ProxyAnswer):
 
 def _admitted(call: Call) -> dict[str, str]:
     """Headers of an admitted call: what is left on the tightest scope after it, and how it was held."""
-    held, gate = call.held.held, call.held.held.gate
-    amount = held.amount
+    gate, amount = call.held.held.gate, call.held.held.amount
     headers = {
         "Purser-Hold-Id": call.held.hold_id,
         "Purser-Verdict": str(gate.verdict),

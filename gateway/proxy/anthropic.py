@@ -175,10 +175,6 @@ class MessagesDialect:
         about = {"content": content, "stop_reason": _stop(partial), "usage": usage_of(charged.usage)}
         return self._about | about
 
-    def error(self, denial: Denial) -> dict[str, Any]:
-        """The body of an error."""
-        return error_of(denial)
-
     def error_event(self, denial: Denial) -> bytes:
         """An error in the middle of a stream."""
         return _event("error", error_of(denial))

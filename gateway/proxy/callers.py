@@ -101,7 +101,7 @@ def _path(headers: Headers, caller: Principal) -> Path:
     if stated is not None:
         if named:
             raise InvalidRequest(
-                f"Purser-Path and {_title(next(iter(named)))} are both given: name the path in one way"
+                f"Purser-Path and {next(iter(named)).title()} are both given: name the path in one way"
             )
         return Path.parse(part.strip() for part in stated.split(","))
     if not named:
@@ -151,7 +151,7 @@ def _tokens(headers: Headers, name: str) -> int | None:
     if stated is None:
         return None
     if not stated.isascii() or not stated.isdecimal() or not 1 <= len(stated) <= 9 or int(stated) == 0:
-        raise InvalidRequest(f"{_title(name)} {stated[:80]!r} is not valid: give a whole number of tokens from 1")
+        raise InvalidRequest(f"{name.title()} {stated[:80]!r} is not valid: give a whole number of tokens from 1")
     return int(stated)
 
 
@@ -164,7 +164,3 @@ def _api_base(headers: Headers, allowed: tuple[str, ...]) -> str | None:
 
 def _sha256(*parts: str) -> bytes:
     return hashlib.sha256("\n".join(parts).encode()).digest()
-
-
-def _title(name: str) -> str:
-    return name.title()

@@ -13,7 +13,6 @@ from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelRequest
 from purser.budget.climbs import NO_STEPS, Climb, StepReached
 from purser.budget.errors import BudgetError
-from purser.budget.gate import GateAnswer
 from purser.budget.usage import Usage
 from purser.context.tokens import count_async
 from purser.context.tokens.calibration import is_calibrated
@@ -88,7 +87,8 @@ class ChatCall:
             try:
                 await self._hold(full, climb)
             except StepReached as further:
-                climb = await self._climbed(climb, further.gate, full, asked.model)
+                allowed = await reachable(climb, further.gate, self._use.provider.reaches, self._terms.api_base)
+                climb = climb.after(further.gate, full, asked.model, self._use.prices, allowed)
             else:
                 return
 
@@ -106,11 +106,6 @@ class ChatCall:
         self.cap = min(full.output, max(1, held - self._prompt_tokens))
         if not answer.repeated:
             self._count_steps()
-
-    async def _climbed(self, climb: Climb, gate: GateAnswer, asked: Usage, model: str) -> Climb:
-        """The steps that the call takes after an answer of the gate, with models that can be reached."""
-        allowed = await reachable(climb, gate, self._use.provider.reaches, self._terms.api_base)
-        return climb.after(gate, asked, model, self._use.prices, allowed)
 
     def _fitting(self, model: str, cap: int) -> int:
         most = self._use.prices.max_output_tokens(model)

@@ -59,7 +59,8 @@ class HeldCall:
         self._use = use
         self._caller = caller
         self._terms = terms
-        self._model = model
+        self.model = model
+        """The model that is called."""
         self._waits_as = terms.key
         """The key under which it waits for a decision."""
         self._attempts = Attempts(use.ledger, use.prices, use.metrics.calls.unpriced)
@@ -68,11 +69,6 @@ class HeldCall:
         """The hold, once the gate has admitted the call."""
         self.steps: Sequence[Mapping[str, Any]] = ()
         """The steps of ladders that the call took, as `Climb.stored` names them."""
-
-    @property
-    def model(self) -> str:
-        """The model that is called."""
-        return self._model
 
     @property
     def held(self) -> HoldAnswer:
@@ -111,8 +107,8 @@ class HeldCall:
             UnknownPrice, MoneyNeeded, KeyReused, HoldClosed, LedgerUnavailable
         """
         self.answer = None
-        self._model = model or self._model
-        quoted = quote(self._use.prices, self._model, full, least)
+        self.model = model or self.model
+        quoted = quote(self._use.prices, self.model, full, least)
         request = await self._request(quoted)
         try:
             answer, approval_id = await self._patiently(request, climb)
@@ -129,7 +125,7 @@ class HeldCall:
             raise NotAdmitted(answer.gate, refusal, approval_id, answer.retry_after_ms)
         if answer.repeated:
             # An earlier request of the same key may have taken a step.
-            self._model = (await self._use.holds.get(self._caller.tenant, answer.hold_id)).model or self._model
+            self.model = (await self._use.holds.get(self._caller.tenant, answer.hold_id)).model or self.model
         self.answer = answer
         return answer
 
@@ -148,7 +144,7 @@ class HeldCall:
             await pace()
             try:
                 self._attempt = await self._attempts.start(
-                    self._caller.tenant, self._model, self.hold_id, self.held.amount, cap
+                    self._caller.tenant, self.model, self.hold_id, self.held.amount, cap
                 )
             except NotStarted as refusal:
                 raise NotAdmitted(refusal.gate, None, "", None) from None
@@ -188,7 +184,7 @@ class HeldCall:
             path=path,
             ask=quoted.full,
             least=quoted.least,
-            model=self._model,
+            model=self.model,
             stated=self._terms.path,
             priced=quoted.priced,
             sent=self._terms.sent,
@@ -201,7 +197,7 @@ class HeldCall:
             while True:
                 answer, approval_id = await self._ask(request, climb)
                 climb = None
-                self._use.metrics.count_verdict(answer.gate)
+                self._use.metrics.calls.count_verdict(answer.gate)
                 patience = self._terms.patience(answer.gate.verdict)
                 left = patience - (monotonic() - began)
                 if answer.gate.verdict not in (Verdict.WAIT, Verdict.ASK) or left <= 0 or answer.gate.unpriced:

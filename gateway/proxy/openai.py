@@ -177,10 +177,6 @@ class ChatDialect:
             choice["logprobs"] = {"content": self._logprobs}
         return self._about | {"object": "chat.completion", "choices": [choice], "usage": usage_of(charged.usage)}
 
-    def error(self, denial: Denial) -> dict[str, Any]:
-        """The body of an error."""
-        return error_of(denial)
-
     def error_event(self, denial: Denial) -> bytes:
         """An error in the middle of a stream."""
         return b"data: " + json.dumps(error_of(denial)).encode() + b"\n\n"

@@ -84,10 +84,6 @@ class ResponsesDialect:
         about = {"status": status} | ({"incomplete_details": {"reason": reason}} if reason else {})
         return self._about | about | {"output": self._items.all, "usage": usage_of(charged.usage)}
 
-    def error(self, denial: Denial) -> dict[str, Any]:
-        """The body of an error."""
-        return error_of(denial)
-
     def error_event(self, denial: Denial) -> bytes:
         """An error in the middle of a stream: `error` is what makes clients raise it."""
         error = {"code": denial.code, "message": denial.message, "param": None} | error_of(denial)

@@ -1,21 +1,12 @@
 """Requests to `responses` in the format of OpenAI's chat API; what needs a stored conversation is refused by name."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from purser.budget.errors import InvalidRequest
-from purser.gateway.proxy.bodies import (
-    MAX_MESSAGES,
-    MAX_TOOLS,
-    Cap,
-    Model,
-    Objects,
-    PassedOn,
-    options_of,
-    read_body,
-)
+from purser.gateway.proxy.bodies import MAX_MESSAGES, MAX_TOOLS, Cap, Model, Objects, PassedOn, options_of, read_body
 from purser.gateway.proxy.chat_call import ChatRequest
 from purser.gateway.proxy.covered import RUN_ELSEWHERE, check_covered
 from purser.gateway.proxy.verdicts import Unsupported
@@ -206,9 +197,5 @@ def _text_options(text: _Text) -> dict[str, Any]:
 def _word(item: Mapping[str, Any], name: str, where: str) -> str:
     value = item.get(name)
     if not isinstance(value, str):
-        _missing(f"{where}.{name}")
+        raise InvalidRequest(f"{where}.{name} is not valid: give text")
     return value
-
-
-def _missing(where: str) -> NoReturn:
-    raise InvalidRequest(f"{where} is not valid: give text")

@@ -137,14 +137,14 @@ def _denied(denial: Denial, error_of: ErrorOf) -> Response:
 async def chat(request: Request, caller: Spender, use: Use) -> Response:
     """Calls a model, streamed or not, as `chat.completions.create` of OpenAI's clients asks for it."""
     body, terms = await _read(request, caller, use, openai.read_chat)
-    return ChatAnswer(ChatCall(use, caller, terms, body.asked()), openai.ChatDialect(body), use)
+    return ChatAnswer(ChatCall(use, caller, terms, body.asked()), openai.ChatDialect(body), openai.error_of, use)
 
 
 @of_openai.post("/responses", include_in_schema=False)
 async def responses(request: Request, caller: Spender, use: Use) -> Response:
     """Calls a model, streamed or not, as `responses.create` of OpenAI's clients asks for it."""
     body, terms = await _read(request, caller, use, read_responses)
-    return ChatAnswer(ChatCall(use, caller, terms, body.asked()), ResponsesDialect(body), use)
+    return ChatAnswer(ChatCall(use, caller, terms, body.asked()), ResponsesDialect(body), openai.error_of, use)
 
 
 @of_openai.post("/embeddings", include_in_schema=False)
@@ -189,7 +189,8 @@ async def messages(request: Request, caller: Spender, use: Use) -> Response:
     """Calls a model, streamed or not, as `messages.create` of Anthropic's clients asks for it."""
     await use.provider.warm_up()
     asked, terms = await _read(request, caller, use, _messages)
-    return ChatAnswer(ChatCall(use, caller, terms, asked.asked), anthropic.MessagesDialect(asked), use)
+    dialect = anthropic.MessagesDialect(asked)
+    return ChatAnswer(ChatCall(use, caller, terms, asked.asked), dialect, anthropic.error_of, use)
 
 
 @of_anthropic.post("/messages/count_tokens", include_in_schema=False)

@@ -2,15 +2,7 @@
 
 from purser.budget.reports.entries import Entry, Figures
 from purser.budget.reports.usage import UsageLine
-from purser.wire.reports import (
-    ClassesView,
-    EntryView,
-    FiguresView,
-    MovedView,
-    OverrunView,
-    PresumedView,
-    UsageLineView,
-)
+from purser.wire.reports import ClassesView, EntryView, FiguresView, MovedView, OverrunView, PresumedView, UsageLineView
 
 
 def entry_view(entry: Entry) -> EntryView:

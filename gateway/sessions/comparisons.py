@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from purser.budget.pricing.price_book import Price
+from purser.budget.pricing.rates import Price
 from purser.budget.usage import Usage
 from purser.context.errors import WindowTooSmall
 from purser.context.postgres.sessions.windows import SessionWindow, WindowRequest

@@ -26,13 +26,7 @@ from purser.gateway.http.idempotency import OnceOnly
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Services, Use
 from purser.gateway.sessions.reads import AT_A_TIME
-from purser.gateway.sessions.schemas import (
-    Model,
-    Question,
-    Seq,
-    SessionId,
-    Thread,
-)
+from purser.gateway.sessions.schemas import Model, Question, Seq, SessionId, Thread
 from purser.gateway.sessions.views import fact_view, summary_view
 from purser.gateway.sessions.window_figures import WindowFigures
 from purser.gateway.sessions.window_views import places_of, text_window, window_view

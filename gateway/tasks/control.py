@@ -59,8 +59,8 @@ async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> N
         TemporalUnavailable: nothing was sent.
     """
     operation, is_recorded = _OPERATIONS[how], False
-    workflow_id = TaskRef(task_id, caller.tenant).workflow_id
-    await _end_if_vanished(use, TaskRef(task_id, caller.tenant), how)
+    ref = TaskRef(task_id, caller.tenant)
+    await _end_if_vanished(use, ref, how)
     for seconds in START_BACKOFF_S:
         await asyncio.sleep(seconds)
         status = (await use.tasks.get(caller.tenant, task_id))["status"]
@@ -72,7 +72,7 @@ async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> N
             await use.tasks.steered(caller.tenant, task_id, how, by=caller, before=status)
             is_recorded = True
         try:
-            await operation.act(use.temporal.get_workflow_handle(workflow_id))
+            await operation.act(use.temporal.get_workflow_handle(ref.workflow_id))
         except RPCError as error:
             if not is_gone(error):
                 raise TemporalUnavailable(f"Temporal did not answer ({error.status.name}): nothing was sent") from error

@@ -115,12 +115,9 @@ def payload(
 
 def describe(event: Event, now: datetime) -> WebhookMessage:
     """Describes an event for people."""
-    words = _WORDS.get(event.kind)
-    return (
-        WebhookMessage(event.kind, f"{event.kind} of {_name(event.scope)}.", "low")
-        if words is None
-        else words(event, now)
-    )
+    if words := _WORDS.get(event.kind):
+        return words(event, now)
+    return WebhookMessage(event.kind, f"{event.kind} of {_name(event.scope)}.", "low")
 
 
 def _link(event: Event, links: ApprovalLinks, now: datetime) -> str | None:
@@ -280,10 +277,9 @@ def _percentage(figures: Mapping[str, Any]) -> float | None:
 
 def _taken(data: Mapping[str, Any]) -> str:
     parts = []
-    for unit, shown in (("tokens", lambda n: f"{n:,}"), ("nano_usd", dollars)):
+    for unit, shown, suffix in (("tokens", "{:,}".format, " tokens"), ("nano_usd", dollars, "")):
         spent, held, granted, limit = (data[name][unit] for name in FIGURES)
         if limit is not None:
-            suffix = " tokens" if unit == "tokens" else ""
             parts.append(f"{shown(spent + held)} of {shown(limit + granted)}{suffix} spent or held")
     return " and ".join(parts) or "no limit any more"
 

@@ -221,8 +221,8 @@ class Approvals:
     async def _decide(self, tenant: str, wanted: DecisionRequest, actor: Approver) -> Decided:
         digest = wanted.digest(actor.name)
         async with self._transaction() as own:
-            lock = await own.fetchrow(_SQL["lock_request"], tenant, wanted.approval_id, self.now)
-            if lock is None:
+            now = await own.fetchval(_SQL["lock_request"], tenant, wanted.approval_id, self.now)
+            if now is None:
                 raise _unknown(wanted.approval_id)
             known = await own.fetchrow(_SQL["find_decision"], tenant, wanted.decision_id)
             if known is not None:
@@ -236,16 +236,16 @@ class Approvals:
                     "ends with the task; leave until out"
                 )
             # The lock on the scope keeps it so until the decision is recorded.
-            alone = await self._granted_alone(own, tenant, wanted.approval_id, actor.name, lock["now"])
-            outcome = judge(request, wanted, actor, lock["now"], alone=alone, trust_temporal_identity=self._trust)
-            recorded = await self._record(own, tenant, wanted, actor, outcome, lock["now"])
+            alone = await self._granted_alone(own, tenant, wanted.approval_id, actor.name, now)
+            outcome = judge(request, wanted, actor, now, alone=alone, trust_temporal_identity=self._trust)
+            recorded = await self._record(own, tenant, wanted, actor, outcome, now)
             if outcome.state is ApprovalState.PENDING:
                 needed = outcome.decisions_needed
                 await own.execute(
-                    _SQL["put_event"], tenant, wanted.approval_id, lock["now"], "decided", actor.name, needed, recorded
+                    _SQL["put_event"], tenant, wanted.approval_id, now, "decided", actor.name, needed, recorded
                 )
             else:
-                await self._close(own, tenant, request, outcome, lock["now"], recorded, actor)
+                await self._close(own, tenant, request, outcome, now, recorded, actor)
             return Decided(outcome.state, outcome.decisions_needed)
 
     async def _end(self, tenant: str, approval_id: str) -> int:
@@ -258,20 +258,20 @@ class Approvals:
     async def _end_by(self, rule: Callable[[ApprovalRequest, Amount], Outcome], tenant: str, approval_id: str) -> int:
         async with self._transaction() as own:
             # The transaction that holds the lock is about to end the request, or leaves it to the next sweep.
-            lock = await own.fetchrow(_SQL["try_lock_request"], tenant, approval_id, self.now)
-            if lock is None:
+            now = await own.fetchval(_SQL["try_lock_request"], tenant, approval_id, self.now)
+            if now is None:
                 return 0
             request = await self._request(own, tenant, approval_id)
-            if not request.ends(lock["now"]):
+            if not request.ends(now):
                 return 0
             if request.moot:
-                await self._close(own, tenant, request, Outcome(ApprovalState.WITHDRAWN), lock["now"])
+                await self._close(own, tenant, request, Outcome(ApprovalState.WITHDRAWN), now)
                 return 1
-            outcome = rule(request, await self._granted_alone(own, tenant, approval_id, SWEEPER.name, lock["now"]))
+            outcome = rule(request, await self._granted_alone(own, tenant, approval_id, SWEEPER.name, now))
             choice = Choice.APPROVE if outcome.state is ApprovalState.APPROVED else Choice.DENY
             decision = DecisionRequest(approval_id, str(uuid.uuid4()), choice)
-            recorded = await self._record(own, tenant, decision, SWEEPER, outcome, lock["now"])
-            await self._close(own, tenant, request, outcome, lock["now"], recorded, SWEEPER)
+            recorded = await self._record(own, tenant, decision, SWEEPER, outcome, now)
+            await self._close(own, tenant, request, outcome, now, recorded, SWEEPER)
             return 1
 
     async def _leave(self, tenant: str, approval_id: str, key: str) -> None:

@@ -10,11 +10,11 @@ where tenant = $1 and kind = $2 and id = $3 for no key update;
 select array_agg(x.name order by x.ord) from ledger_expand($1, $2, $3) x;
 
 -- name: lock_request
-select a.tenant, coalesce($3, clock_timestamp()) as now from approvals a join scopes s on s.tenant = a.tenant and s.scope_id = a.scope_id
+select coalesce($3, clock_timestamp()) as now from approvals a join scopes s on s.tenant = a.tenant and s.scope_id = a.scope_id
 where a.tenant = $1 and a.approval_id = $2 for no key update of s;
 
 -- name: try_lock_request
-select a.tenant, coalesce($3, clock_timestamp()) as now from approvals a join scopes s on s.tenant = a.tenant and s.scope_id = a.scope_id
+select coalesce($3, clock_timestamp()) as now from approvals a join scopes s on s.tenant = a.tenant and s.scope_id = a.scope_id
 where a.tenant = $1 and a.approval_id = $2 for no key update of s skip locked;
 
 -- name: latest

@@ -39,20 +39,20 @@ class Reminders:
     async def _send(self, tenant: str, approval_id: str) -> int:
         async with connected(self._pool, None) as own, own.transaction():
             # The transaction that holds the lock decides the request, or the next sweep looks again.
-            lock = await own.fetchrow(_APPROVALS["try_lock_request"], tenant, approval_id, self.now)
-            if lock is None:
+            now = await own.fetchval(_APPROVALS["try_lock_request"], tenant, approval_id, self.now)
+            if now is None:
                 return 0
             defaults = self._settings.defaults_json
             [request] = await read_requests(own, defaults, self.now, tenant, [approval_id], waiters=False)
             if request.moot:
                 return 0
-            marked = await own.fetchrow(_SQL["mark"], tenant, approval_id, lock["now"])
+            marked = await own.fetchrow(_SQL["mark"], tenant, approval_id, now)
             causes = [
                 cause
                 for cause, due in ((REMINDED, "remind"), (ESCALATED, "escalate"))
                 if marked is not None and marked[due]
             ]
             for cause in causes:
-                needed = request.decisions_needed(lock["now"])
-                await own.execute(_APPROVALS["put_event"], tenant, approval_id, lock["now"], cause, None, needed, None)
+                needed = request.decisions_needed(now)
+                await own.execute(_APPROVALS["put_event"], tenant, approval_id, now, cause, None, needed, None)
             return len(causes)

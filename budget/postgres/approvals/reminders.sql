@@ -2,7 +2,7 @@
 
 -- name: due
 -- $1 at most, $2 now or null.
-select a.tenant, a.approval_id, coalesce($2, clock_timestamp()) as now
+select a.tenant, a.approval_id
 from approvals a cross join lateral (select a.deadline - coalesce($2, clock_timestamp()) as left) l
 where a.state = 'pending' and l.left > interval '0'
   and (a.reminded_at is null and l.left <= (a.rules ->> 'remind_s')::int * interval '1 second'

@@ -1,7 +1,5 @@
 """Checkpoints: chained digests of closed ranges of entries; see `schema/reports/checkpoints.sql`."""
 
-from datetime import datetime
-
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 
@@ -15,20 +13,15 @@ MAX_RANGE = 20_000
 class Checkpoints:
     """Makes checkpoints. Any number of processes may do so at the same time."""
 
-    def __init__(self, pool: Pool, *, now: datetime | None = None) -> None:
-        """Args:
-        pool: from `purser.budget.postgres.connections.pools.create_pool`.
-        now: replaces the server's clock.
-        """
+    def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self.now = now
 
     async def make(self) -> int:
         """Closes the ids that no running transaction can still use, without blocking any; returns how many."""
         total = 0
         while True:
             async with connected(self._pool, None) as own:
-                closed: int = await own.fetchval(_SQL["make"], MAX_RANGE, self.now)
+                closed: int = await own.fetchval(_SQL["make"], MAX_RANGE)
             total += closed
             if closed < MAX_RANGE:
                 return total

@@ -1,2 +1,2 @@
 -- name: make
-select ledger_checkpoint($1, $2);
+select ledger_checkpoint($1, null);

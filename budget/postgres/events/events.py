@@ -57,9 +57,8 @@ class Event:
 class Events:
     """Events of all tenants."""
 
-    def __init__(self, pool: Pool, *, now: datetime | None = None) -> None:
+    def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self.now = now
 
     async def number(self) -> int:
         """Assigns positions to committed events that have none, at most `BATCH`; returns how many.
@@ -119,7 +118,7 @@ class Events:
     async def forget(self, age: timedelta, limit: int = BATCH) -> int:
         """Deletes those of the `limit` oldest events that are older than `age`; returns how many."""
         async with connected(self._pool, None) as own:
-            count: int = await own.fetchval(_SQL["forget"], age, limit, self.now)
+            count: int = await own.fetchval(_SQL["forget"], age, limit)
         return count
 
 

@@ -28,12 +28,12 @@ where tenant = any ($3) and position > $1 and position <= $2 and kind = any ($4)
 select coalesce((select position from forgotten_events where tenant = $1), 0);
 
 -- name: forget
--- Deletes events older than $1 among the $2 oldest (now: $3), and stores the highest deleted position of each tenant.
+-- Deletes events older than $1 among the $2 oldest, and stores the highest deleted position of each tenant.
 with oldest as materialized (
     select tenant, event_id, at from events where position is not null order by position limit $2),
 gone as (
     delete from events e using oldest o
-    where e.tenant = o.tenant and e.event_id = o.event_id and o.at < coalesce($3, clock_timestamp()) - $1::interval
+    where e.tenant = o.tenant and e.event_id = o.event_id and o.at < clock_timestamp() - $1::interval
     returning e.tenant, e.position
 ), noted as (
     insert into forgotten_events as f (tenant, position) select tenant, max(position) from gone group by tenant

@@ -30,13 +30,8 @@ class Policies:
 
     def __init__(self, pool: Pool, settings: LedgerSettings, *, now: datetime | None = None) -> None:
         self._pool = pool
-        self._settings = settings
+        self.settings = settings
         self.now = now
-
-    @property
-    def settings(self) -> LedgerSettings:
-        """The settings passed at creation."""
-        return self._settings
 
     async def set(
         self, tenant: str, scope: Scope, patch: PolicyPatch, *, clear: Sequence[str] = (), by: Actor,
@@ -57,14 +52,13 @@ class Policies:
             InvalidPolicy: Postgres does not know the time zone, or a field does not apply to the scope.
         """
         patch.check_kind(scope.kind)
-
         _check_window(str(scope), scope.period, patch)
 
         async def step() -> None:
             async with connected(self._pool, connection) as own, own.transaction():
                 found = await own.fetchrow(
                     _SQL["set_policy"], tenant, str(scope), task_id, patch.to_json(), list(clear), dict(sources or {}),
-                    by.name, self._settings.defaults_json, self.now,
+                    by.name, self.settings.defaults_json, self.now,
                 )  # fmt: skip
                 before, after = row(found)
                 if after != before:
@@ -91,7 +85,7 @@ class Policies:
         fields = None if patch is None else patch.check_kind(pattern.kind).to_json()
         with _known_zone(patch):
             await connection.execute(
-                _SQL["set_template"], tenant, str(pattern), fields, by.name, self._settings.defaults_json, self.now
+                _SQL["set_template"], tenant, str(pattern), fields, by.name, self.settings.defaults_json, self.now
             )
 
     async def budget(self, tenant: str, scope: Scope) -> BudgetView:
@@ -133,7 +127,7 @@ class Policies:
         async with connected(self._pool, connection) as own:
             at: datetime | None = await own.fetchval(
                 _SQL["room_returns"], tenant, str(scope.kind), scope.id, task_id, ask.tokens, ask.nano_usd,
-                self._settings.defaults_json, self.now, window_start,
+                self.settings.defaults_json, self.now, window_start,
             )  # fmt: skip
         return at
 
@@ -148,18 +142,10 @@ class Policies:
         self, tenant: str, *, names: list[str] | None = None, over: Decimal | None = None, kind: Kind | None = None,
         after: int = 0, limit: int, task_id: str | None = None,
     ) -> list[asyncpg.Record]:  # fmt: skip
+        defaults = self.settings.defaults_json
         async with connected(self._pool, None) as own:
             return await own.fetch(
-                _SQL["budgets"],
-                tenant,
-                names,
-                kind and str(kind),
-                over,
-                after,
-                limit,
-                self._settings.defaults_json,
-                self.now,
-                task_id,
+                _SQL["budgets"], tenant, names, kind and str(kind), over, after, limit, defaults, self.now, task_id
             )
 
     def _view(self, one: asyncpg.Record) -> BudgetView:
@@ -201,7 +187,8 @@ class Policies:
         self, scope: Scope, stored: Mapping[str, Any] | None, request: Mapping[str, Any] | None,
         template: Mapping[str, Any] | None, patterns: Mapping[str, str] | None,
     ) -> Resolved:  # fmt: skip
-        default, sources = self._settings.defaults[scope.kind], self._sources(scope.kind)
+        default, known = self.settings.defaults[scope.kind], self.settings.sources
+        sources = {name: known.get(f"{scope.kind}.{name}", "default") for name in POLICY_FIELDS}
         if scope.period:
             default = replace(default, limit_tokens=None, limit_nano_usd=None, window=scope.period)
             sources |= {"window": "scope", "limit_tokens": "default", "limit_nano_usd": "default"}
@@ -209,9 +196,6 @@ class Policies:
             _patch(stored), _patch(request), default, sources,
             template=_patch(template), patterns=patterns or {},
         )  # fmt: skip
-
-    def _sources(self, kind: Kind) -> dict[str, str]:
-        return {name: self._settings.sources.get(f"{kind}.{name}", "default") for name in POLICY_FIELDS}
 
 
 def _patch(row: Mapping[str, Any] | None) -> PolicyPatch | None:

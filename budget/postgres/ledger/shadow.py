@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from purser.budget.holds import HoldAnswer
-from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying
+from purser.budget.postgres.connections.pools import Connection, Pool, fetched
 from purser.budget.postgres.connections.queries import load
 
 _SQL = load("purser.budget.postgres.ledger", "ledger.sql")
@@ -21,11 +21,5 @@ async def count_shadow(
         for one in answer.gate.scopes
         if one.would is not None and one.would.outcome is not None
     ]
-    if not found:
-        return
-
-    async def step() -> None:
-        async with connected(pool, connection) as own:
-            await own.execute(_SQL["count_shadow"], tenant, *map(list, zip(*found, strict=True)), now)
-
-    await (step() if connection is not None else retrying(step))
+    if found:
+        await fetched(pool, connection, _SQL["count_shadow"], tenant, *map(list, zip(*found, strict=True)), now)

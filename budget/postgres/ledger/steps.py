@@ -48,7 +48,6 @@ class AttemptStart(Step):
     """The most that its request can use; `None`: what is held."""
 
     def columns(self) -> tuple[object, ...]:
-        """Arguments of its statement."""
         most = self.most
         return (self.hold_id, self.attempt, most and most.tokens, most and most.nano_usd)
 
@@ -58,7 +57,6 @@ class Release(Step):
     """A hold to be released."""
 
     def columns(self) -> tuple[object, ...]:
-        """Arguments of its statement."""
         return (self.hold_id, self.key)
 
 
@@ -71,7 +69,6 @@ class Extend(Step):
     priced: bool = True
 
     def columns(self) -> tuple[object, ...]:
-        """Arguments of its statement."""
         return (self.hold_id, self.more.tokens, self.more.nano_usd if self.priced else None, self.lease)
 
 

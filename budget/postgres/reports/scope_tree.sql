@@ -56,7 +56,7 @@ with clock as materialized (
       and exists (select from balances b where b.tenant = $1 and b.scope_id = s.scope_id
                   and (calendar_start(b.window_start) is null or b.window_start > c.now - interval '32 days'))
 )
-select s.kind || ':' || s.id as scope, false as has_children, s.ended_at is not null as has_ended
+select s.kind || ':' || s.id as scope, s.ended_at is not null as has_ended
 from clock c, listed s
 join usual u on u.kind = s.kind
 left join special n on n.scope_id = s.scope_id

@@ -21,7 +21,7 @@ def course(points: Sequence[Moment], now: datetime, *, in_money: bool) -> Mappin
     shown = [*points, replace(points[-1], at=now)] if points else []
     spent = [(one.at, getattr(one.spent, unit)) for one in shown]
     taken = [(one.at, getattr(one.spent, unit) + getattr(one.held, unit)) for one in shown]
-    most = [(one.at, _capacity(one, in_money)) for one in shown]
+    most = [(one.at, _capacity(one, unit)) for one in shown]
     return {
         "legend": legend(["spent", "held", "limit"]),
         "grid": grid(top=48),
@@ -54,7 +54,6 @@ def _stairs(name: str, data: list[list[Any]], color: str, **line: Any) -> dict[s
     }
 
 
-def _capacity(at: Moment, in_money: bool) -> int | None:
-    most = at.limit_nano_usd if in_money else at.limit_tokens
-    granted = at.granted.nano_usd if in_money else at.granted.tokens
-    return None if most is None else most + granted
+def _capacity(at: Moment, unit: str) -> int | None:
+    most = getattr(at, f"limit_{unit}")
+    return None if most is None else most + getattr(at.granted, unit)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from purser.budget.policies.policy import Policy, PolicyPatch
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.policies.templates import Pattern
 from purser.budget.postgres.reports.scope_tree import Matches, Template
 from purser.gateway.access.roles import Permission, Principal
@@ -111,5 +111,4 @@ def _fields(patch: PolicyPatch) -> list[tuple[str, str]]:
 
 
 def _value(patch: PolicyPatch, name: str) -> str:
-    value = getattr(patch, name)
-    return NOT_SET if value is None else value_of(Policy(**{name: value}), name)
+    return NOT_SET if getattr(patch, name) is None else value_of(patch, name)

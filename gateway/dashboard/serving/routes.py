@@ -12,13 +12,13 @@ from starlette.routing import Match
 from starlette.routing import Route as PlainRoute
 from starlette.types import Scope
 
-from purser.gateway.access.auth import browser_session
+from purser.gateway.access.auth import signed_in
 from purser.gateway.access.browsers import CSRF_HEADER, is_csrf_token
 from purser.gateway.dashboard.pages import missing_page
 from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.serving.open_pages import OpenPage
 from purser.gateway.dashboard.visit import Dashboard
-from purser.gateway.errors import ForgedRequest, Unauthenticated
+from purser.gateway.errors import ForgedRequest
 from purser.gateway.events.stream import EventStream, comment, encode
 from purser.gateway.http.routing import Route
 from purser.gateway.postgres.browser_sessions import BrowserSession
@@ -40,14 +40,7 @@ class ActBody(BaseModel):
     fields: dict[str, str]
 
 
-async def _session(request: Request) -> BrowserSession:
-    session = browser_session(request)
-    if session is None:  # the middleware lets no other requests through
-        raise Unauthenticated("no one is signed in: open /sign-in")
-    return session
-
-
-Session = Annotated[BrowserSession, Depends(_session)]
+Session = Annotated[BrowserSession, Depends(signed_in)]
 
 
 async def _own(request: Request, page_id: str, session: Session) -> OpenPage:

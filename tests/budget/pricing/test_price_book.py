@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from purser.budget.errors import InvalidPrices, UnknownPrice
-from purser.budget.pricing.price_book import Price, PriceBook
-from purser.budget.pricing.rates import Rates
+from purser.budget.pricing.price_book import PriceBook
+from purser.budget.pricing.rates import Price, Rates
 from purser.budget.usage import Usage, normalize
 from tests.support.budgets.prices import per_million
 

@@ -12,7 +12,7 @@ from purser.gateway.proxy import answer
 from purser.gateway.proxy.answer import ChatAnswer
 from purser.gateway.proxy.chat_call import ChatCall, OnChoice
 from purser.gateway.proxy.held_call import Charged
-from purser.gateway.proxy.openai import ChatBody, ChatDialect
+from purser.gateway.proxy.openai import ChatBody, ChatDialect, error_of
 from purser.gateway.services import Services
 from tests.gateway.proxy.conftest import HELLO
 
@@ -41,7 +41,8 @@ async def never() -> Message:
 
 def answer_of(*, stream: bool) -> ChatAnswer:
     body = ChatBody.model_validate({"model": "gpt-4o", "messages": HELLO, "stream": stream})
-    return ChatAnswer(cast(ChatCall, Replied()), ChatDialect(body), cast(Services, type("Use", (), {"public_url": ""})))
+    use = cast(Services, type("Use", (), {"public_url": ""}))
+    return ChatAnswer(cast(ChatCall, Replied()), ChatDialect(body), error_of, use)
 
 
 async def test_a_client_that_stops_reading_before_the_end_of_a_stream_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from random import Random
 import uvloop
 
 from purser.benchmarks.http.connections import open_connections
-from purser.benchmarks.http.mix import REQUESTS_PER_OPERATION, Clients, Record, Target, draw
+from purser.benchmarks.http.mix import REQUESTS_PER_OPERATION, Clients, Operation, Record, Target, draw
 
 CONNECTIONS = 64
 MAX_OPEN = 1_000
@@ -65,6 +65,7 @@ async def _send_requests(target: Target, name: str, rate: float, seconds: float,
 async def _start_operations(clients: Clients, operations_per_second: float, seconds: float) -> bool:
     due = time.perf_counter()
     deadline = due + seconds
+    operation: Operation = clients.set_budget  # so that the streams have an event to report, however short the run is
     async with asyncio.TaskGroup() as open_operations:
         under_way: set[asyncio.Task[None]] = set()
         while (due := due + clients.random.expovariate(operations_per_second)) < deadline:
@@ -72,7 +73,8 @@ async def _start_operations(clients: Clients, operations_per_second: float, seco
                 await asyncio.sleep(pause)
             if len(under_way) >= MAX_OPEN:
                 return True
-            one = open_operations.create_task(clients.tried(draw(clients), due))
+            one = open_operations.create_task(clients.tried(operation, due))
             under_way.add(one)
             one.add_done_callback(under_way.discard)
+            operation = draw(clients)
     return False

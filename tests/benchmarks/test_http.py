@@ -61,7 +61,7 @@ def test_a_stream_must_report_every_event_once_and_in_order_to_its_end(
 def test_a_short_run_loses_nothing_and_its_sums_agree() -> None:
     more_than_a_key_may_open = Limits().streams_per_key + 10
     found = asyncio.run(http.measure(seconds=0.5, streams=more_than_a_key_may_open, step_s=0.1)).results
-    assert all(found["gate"].values()), found
+    assert all(found["gate"].values()), (found["gate"], found["streams"], found["requests"])
     assert found["streams"]["events"] > 0
     assert [point["connections"] for point in found["closed_loops"]] == [1, 16, 64]
     assert all(point["requests_per_second"] > 0 for point in found["closed_loops"])

@@ -37,7 +37,7 @@ where datname = current_database() and pid <> pg_backend_pid()
 async def upgrade(dsn: str, revision: str, known: tuple[str, ...]) -> str | None:
     """Upgrade a database and return its revision; a database at a revision that is not `known` is left unchanged.
 
-    While another transaction keeps a table, such as an audit, everything is rolled back and tried again, without limit.
+    While another transaction, such as an audit, holds a table, all is rolled back and tried again, without limit.
 
     Raises:
         Unreachable: Postgres does not answer.
@@ -63,7 +63,7 @@ async def upgrade(dsn: str, revision: str, known: tuple[str, ...]) -> str | None
                 raise
         async with connected(dsn) as looking:
             blocking = await looking.fetchval(_BLOCKING, LOCK_WAIT_MS)
-        _log.warning("the migration waits for transactions that keep a table: %s; it tries again", blocking)
+        _log.warning("the migration waits for transactions that hold a lock on a table: %s; it tries again", blocking)
         await asyncio.sleep(AGAIN_AFTER_S)
 
 

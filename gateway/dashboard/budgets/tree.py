@@ -20,7 +20,7 @@ LEVEL = 25
 _WITHIN = {"1h": timedelta(hours=1), "24h": timedelta(hours=24)}
 _EXHAUSTS = (("", "any time"), ("1h", "within 1 h"), ("24h", "within 24 h"))
 PAGE, PAGES = 500, 10
-"""Limits of what is read to find the most used of the scopes above a share: those that exist longest count."""
+"""Limits of what is read to find the most used scopes above a share: of more matches, only the oldest count."""
 TREE = "tree"
 _ORDERS = (("", "most used first"), (TREE, "tree"))
 _OVER = (("", "any share"), ("0.5", "50 %"), ("0.8", "80 %"), ("0.95", "95 %"), ("1", "100 %"))

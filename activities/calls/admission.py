@@ -16,7 +16,7 @@ from purser.activities.calls.ladder import CallLadder
 from purser.activities.calls.room import CallRoom
 from purser.activities.calls.shortages import shortage_of
 from purser.activities.calls.waits import outlast_delay
-from purser.activities.calls.window_extras import WindowExtras
+from purser.activities.calls.window_extras import WindowExtras, counter_of
 from purser.activities.models.metrics import OnVerdict
 from purser.activities.postgres.agents import Agents
 from purser.activities.postgres.calls.calls import Call, Calls
@@ -42,6 +42,7 @@ from purser.context.strategies import STRATEGIES
 from purser.context.tokens.calibration import is_calibrated
 from purser.context.windows import plan_window
 from purser.context.windows.excerpts import Within
+from purser.context.windows.linking import linked
 from purser.context.windows.plans import MemoryRef, PersonalRef, WindowPlan
 from purser.workflows.contract import AdmitInput, AdmitResult, Plan, ToolCall
 
@@ -158,6 +159,8 @@ class Admission:
         whole = agent_context.window_tokens
         cut = left if share == 1 else min(int(whole * share), whole if left is None else left)
         session, own = (_with_header(one, agent_context.header_tokens) for one in (session, own))
+        count = counter_of(agent_context)
+        session, own = linked(session, count, question_follows=True), linked(own, count)
         planned = partial(
             plan_window,
             agent_context.context,

@@ -1,12 +1,14 @@
 """Invariants of windows, checked independently of the engine: tokens are recounted and messages compared."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from purser.benchmarks.data import Row
 from purser.context.conversation.messages import SYSTEM_ROLES, Message, group
-from purser.context.tokens import PER_CONVERSATION, count_request
+from purser.context.tokens import PER_CONVERSATION, PER_MESSAGE, count_request, count_text
 from purser.context.windows import Window
+from purser.context.windows.linking import MISSING, UNASKED
 
 _FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
 
@@ -50,16 +52,45 @@ class Case:
         requests = [index for index, span in enumerate(self.groups) if self.messages[span.start].role == "user"]
         return found | set([index for index in requests if self.groups[index].start <= first][-1:])
 
+    def whole(self) -> int:
+        """Tokens of all groups."""
+        return PER_CONVERSATION + sum(map(self.size, range(len(self.groups))))
+
     def least(self) -> int:
         """Tokens of the required groups."""
-        return PER_CONVERSATION + sum(self.counts[at] for index in self.required_groups() for at in self.groups[index])
+        return PER_CONVERSATION + sum(map(self.size, self.required_groups()))
+
+    def size(self, index: int) -> int:
+        """Tokens of a group, with what a window adds for its calls without results and its results without calls."""
+        own, held = sum(self.counts[at] for at in self.groups[index]), [self.messages[at] for at in self.groups[index]]
+        if not self.names_calls:
+            return own
+        called = Counter(identifier for one in held for identifier in one.call_ids)
+        answered = Counter(one.tool_call_id for one in held if one.tool_call_id is not None)
+        missing = 0 if index == len(self.groups) - 1 else (called - answered).total()
+        unasked = (answered - called).total()
+        marks = [count_text(mark, self.model).tokens for mark in (MISSING, UNASKED)]
+        return own + missing * (PER_MESSAGE + marks[0]) + unasked * marks[1]
+
+    @property
+    def waits(self) -> bool:
+        """Whether a call of the last group still waits for its result."""
+        return self._is_open(self.groups[-1])
+
+    @property
+    def names_calls(self) -> bool:
+        """Whether each result names its call; logs of agents often leave that out."""
+        return all(message.tool_call_id is not None for message in self.messages if message.role == "tool")
 
     def _open(self) -> int:
-        """Index of the last assistant's group if one of its calls has no result, else the number of groups."""
-        speaking = [index for index, span in enumerate(self.groups) if self._has_assistant(span)]
-        if not speaking:
-            return len(self.groups)
-        return speaking[-1] if self._is_open(self.groups[speaking[-1]]) else len(self.groups)
+        """Index of the first group with a call that still waits for its result; the number of groups if there is none.
+
+        No call before the assistant's last messages in a row waits.
+        """
+        roles = [message.role for message in self.messages]
+        last = max((at for at in range(1, len(roles)) if roles[at] == "assistant" != roles[at - 1]), default=0)
+        waiting = (at for at, span in enumerate(self.groups) if span.start >= last and self._is_open(span))
+        return next(waiting, len(self.groups))
 
     def _is_open(self, span: range) -> bool:
         held = [self.messages[at] for at in span]
@@ -68,9 +99,6 @@ class Case:
 
     def _is_dialogue(self, index: int) -> bool:
         return self.messages[index].role not in SYSTEM_ROLES
-
-    def _has_assistant(self, span: range) -> bool:
-        return any(self.messages[at].role == "assistant" for at in span)
 
 
 def faults(case: Case, window: Window, *, maximal: bool) -> Iterator[str]:
@@ -92,17 +120,41 @@ def faults(case: Case, window: Window, *, maximal: bool) -> Iterator[str]:
         yield "no partition"
     in_part = {one.index for one in (*window.stats.clipped, *window.stats.cleared)}
     for message, index in zip(window.messages, window.indexes, strict=True):
-        if index is not None and index not in in_part and message != case.messages[index]:
+        if index is not None and index not in in_part and not _is_whole(message, case.messages[index]):
             yield "changed message"
-    if verbatim != sorted(verbatim):
+    spoken = [index for index in verbatim if case.messages[index].role != "tool"]
+    if spoken != sorted(spoken):
         yield "wrong order"
     yield from _pairs(case, shown)
+    if case.names_calls:
+        yield from _calls(case, window)
     if any(not shown >= set(case.groups[index]) for index in case.required_groups()):
         yield "required group missing"
     if len(verbatim) < len(case.messages):
         yield from _first_role(case, window)
         if maximal:
             yield from _not_maximal(case, window, shown)
+
+
+def _is_whole(shown: Message, message: Message) -> bool:
+    """Whether a message is shown as it is, or below a line that says that a tool returned it later."""
+    return shown == message or (message.role == "tool" and shown.text == f"{UNASKED}\n{message.text}")
+
+
+def _calls(case: Case, window: Window) -> Iterator[str]:
+    """Providers refuse a call that is not followed by its results, and a result that follows no call."""
+    due: list[str] = []
+    for message, index in zip(window.messages, window.indexes, strict=True):
+        if index is not None and case.waits and index in case.groups[-1]:
+            break
+        if message.role == "tool" and message.tool_call_id in due:
+            due.remove(message.tool_call_id)
+        elif due or message.role == "tool":
+            yield "refused by providers"
+            return
+        due += message.call_ids
+    if due:
+        yield "refused by providers"
 
 
 def _pairs(case: Case, shown: set[int]) -> Iterator[str]:
@@ -127,6 +179,6 @@ def _not_maximal(case: Case, window: Window, shown: set[int]) -> Iterator[str]:
     first = next(
         (index for index, span in enumerate(groups) if any(case.messages[at].role == "user" for at in span)), 0
     )
-    out = [span for span in groups[first:] if span.start not in shown]
-    if out and window.tokens + sum(case.counts[at] for at in out[-1]) <= case.budget:
+    out = [index for index in range(first, len(groups)) if groups[index].start not in shown]
+    if out and window.tokens + case.size(out[-1]) <= case.budget:
         yield "not maximal"

@@ -1,12 +1,12 @@
 """Conversations by reference: sequence numbers, roles and token counts, never text."""
 
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from purser.context.conversation.messages import SYSTEM_ROLES, group
+from purser.context.conversation.messages import SYSTEM_ROLES, group, link
 
 CHARACTERS_PER_TOKEN = 4
 """Characters per token of a text whose length is not known."""
@@ -27,6 +27,8 @@ class MessageRef(NamedTuple):
     is the newest user message now."""
     characters: int | None = None
     """Length of its text, if known."""
+    added: int = 0
+    """Further tokens that a window shows with it, because providers require each tool call to have its result."""
 
     @property
     def fixed(self) -> bool:
@@ -65,14 +67,14 @@ class Figures:
         if not refs:
             return cls()
         # By column: there are thousands of messages.
-        _, roles, tokens, call_ids, answered, _, _, lengths = zip(*refs, strict=True)
+        _, roles, tokens, call_ids, answered, _, _, lengths, added = zip(*refs, strict=True)
         system = sum(map(roles.count, SYSTEM_ROLES))
         linked = sum(bool(called) or result is not None for called, result in zip(call_ids, answered, strict=True))
         characters = sum(
             CHARACTERS_PER_TOKEN * count if length is None else length
             for count, length in zip(tokens, lengths, strict=True)
         )
-        return cls(len(refs), len(refs) - system, linked, sum(tokens), characters)
+        return cls(len(refs), len(refs) - system, linked, sum(tokens) + sum(added), characters)
 
     def __add__(self, other: "Figures") -> "Figures":
         return Figures(
@@ -104,8 +106,9 @@ class Group(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Tokens of all its messages."""
-        return self.refs[0].tokens if len(self.refs) == 1 else sum(ref.tokens for ref in self.refs)
+        """Tokens of all its messages, as a window shows them."""
+        first = self.refs[0]
+        return first.tokens + first.added if len(self.refs) == 1 else sum(ref.tokens + ref.added for ref in self.refs)
 
     @property
     def fixed(self) -> bool:
@@ -113,10 +116,19 @@ class Group(NamedTuple):
         return self.opens or (self.refs[0].fixed if len(self.refs) == 1 else any(ref.fixed for ref in self.refs))
 
     @property
-    def waits(self) -> bool:
-        """Whether one of its calls has no result yet."""
-        called = {identifier for ref in self.refs for identifier in ref.call_ids}
-        return not called <= {ref.tool_call_id for ref in self.refs}
+    def unanswered(self) -> Iterator[tuple[MessageRef, int]]:
+        """Yields the message and the position of each call without a result."""
+        answered = {(caller, self.refs[result].tool_call_id) for result, caller in link(self.refs).callers.items()}
+        for caller, ref in enumerate(self.refs):
+            for place, identifier in enumerate(ref.call_ids):
+                if (caller, identifier) not in answered:
+                    yield ref, place
+
+    @property
+    def unasked(self) -> Iterator[MessageRef]:
+        """Yields each result without its call."""
+        callers = link(self.refs).callers
+        yield from (ref for at, ref in enumerate(self.refs) if ref.tool_call_id is not None and at not in callers)
 
     @property
     def is_request(self) -> bool:
@@ -205,26 +217,14 @@ class Conversation:
 
     @cached_property
     def settled(self) -> int:
-        """Number of leading groups that no later message can join: all before a call that waits for its result.
-
-        A call no longer waits once an assistant message follows it.
-        """
-        for index in reversed(range(len(self.groups))):
-            if any(ref.role == "assistant" for ref in self.groups[index].refs):
-                return index if self.groups[index].waits else len(self.groups)
-        return len(self.groups)
+        """Number of leading groups that no later message can join: all before a call that waits for its result."""
+        waiting = self.messages[link(self.messages).waiting :]
+        return bisect_left(self.groups, waiting[0].seq, key=lambda one: one.last_seq) if waiting else len(self.groups)
 
     @property
     def unanswered(self) -> list[tuple[int, int]]:
         """Message and position of each call that waits for its result."""
-        waiting = [ref for one in self.groups[self.settled : self.settled + 1] for ref in one.refs]
-        answered = {ref.tool_call_id for ref in waiting}
-        return [
-            (ref.seq, place)
-            for ref in waiting
-            for place, identifier in enumerate(ref.call_ids)
-            if identifier not in answered
-        ]
+        return [(ref.seq, place) for one in self.groups[self.settled :] for ref, place in one.unanswered]
 
     @cached_property
     def figures(self) -> Figures:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from purser.context.conversation.storable import storable
 from purser.context.errors import InvalidMessage
@@ -156,6 +156,9 @@ class Linked(Protocol):
     """The fields that link tool calls to their results."""
 
     @property
+    def role(self) -> str: ...
+
+    @property
     def call_ids(self) -> tuple[str, ...]: ...
 
     @property
@@ -167,24 +170,45 @@ def digest_of(stored: JsonObject) -> str:
     return sha256(_SORTED(stored).encode()).hexdigest()
 
 
+class Links(NamedTuple):
+    """How the tool calls and the results of a conversation belong together."""
+
+    callers: dict[int, int]
+    """Index of the message that called, by index of the result."""
+    waiting: int
+    """Index of the first message with a call that waits for its result; the number of messages if there is none."""
+
+
+def link(messages: Sequence[Linked]) -> Links:
+    """Finds the call of each result.
+
+    A call waits for its result until the assistant writes again after a message of somebody else. Ids may repeat along
+    a conversation: a result answers the latest call of that id.
+    """
+    callers, waiting, speaker = dict[int, int](), dict[str, int](), ""
+    first = next((index for index, message in enumerate(messages) if message.call_ids), len(messages))
+    for index, message in enumerate(messages[first:], first):
+        if message.role == "assistant" != speaker:
+            waiting.clear()
+        speaker = message.role
+        waiting.update(dict.fromkeys(message.call_ids, index))
+        if message.tool_call_id is not None and message.tool_call_id in waiting:
+            callers[index] = waiting.pop(message.tool_call_id)
+    return Links(callers, min(waiting.values(), default=len(messages)))
+
+
 def group(messages: Sequence[Linked]) -> list[range]:
     """Splits a conversation into atomic groups, which windows and summaries never separate.
 
     An assistant message, all results of its calls and every message between them form one group; any other message is a
-    group by itself.
+    group by itself, also a result for which no call waits.
 
     Returns:
         Index ranges that partition `messages`, in order.
     """
-    if not any(message.call_ids for message in messages):
-        return [range(index, index + 1) for index in range(len(messages))]
     last_of = list(range(len(messages)))
-    caller: dict[str, int] = {}
-    for index, message in enumerate(messages):
-        # Ids may repeat along a conversation: a result answers the latest call of that id.
-        caller.update(dict.fromkeys(message.call_ids, index))
-        if message.tool_call_id is not None and message.tool_call_id in caller:
-            last_of[caller.pop(message.tool_call_id)] = index
+    for result, caller in link(messages).callers.items():
+        last_of[caller] = result
     found: list[range] = []
     start = end = 0
     for index, last in enumerate(last_of):

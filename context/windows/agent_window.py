@@ -25,6 +25,7 @@ from purser.context.strategies import Part
 from purser.context.strategies.settings import share
 from purser.context.tokens import PER_CONVERSATION
 from purser.context.windows.engine import OVER_BUDGET, Cutter, Room, Selection, choose_rule, is_crowded
+from purser.context.windows.linking import mended, sendable
 from purser.context.windows.plans import Dropped, MemoryRef, PersonalRef, TextRef, View, WindowPlan
 from purser.context.windows.trimming import DOCUMENTS, Trims, clear_old_results, fit_required, show_all, trimmed
 
@@ -180,14 +181,14 @@ def render(
         Part.SYSTEM: [Message("system", instructions)],
         Part.SUMMARY: [_summary_of(plan.session, summaries, header)],
         Part.CONVERSATION: [
-            *(texts[seq] for seq in plan.session.seqs),
+            *_messages_of(plan.session, texts),
             *(_render_reply(reply, texts[reply.seq]) for reply in plan.replies),
         ],
         Part.MEMORY: [texts.get(DOCUMENTS)],
         Part.NEWEST: [
             texts[plan.question.seq],
             _summary_of(plan.own, summaries, header),
-            *(texts[seq] for seq in plan.own.seqs),
+            *_messages_of(plan.own, texts),
         ],
     }
     shown = [message for part in order for message in parts[part] if message is not None]
@@ -214,7 +215,7 @@ def _to_compress(
 
 def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
     conversation = cutter.conversation
-    shown = [conversation.groups[index] for index in sorted(selection.verbatim)]
+    shown = [ref for index in sorted(selection.verbatim) for ref in conversation.groups[index].refs]
     summary = conversation.summary
     dropped = _dropped(cutter, selection)
     if conversation.omitted is not None:
@@ -224,11 +225,16 @@ def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
         dropped = [*outside, Dropped(summary.first_seq, summary.last_seq, OVER_BUDGET)]
     return View(
         thread=conversation.thread,
-        seqs=tuple(ref.seq for group in shown for ref in group.refs),
+        seqs=tuple(ref.seq for ref in shown),
+        mended=mended(shown),
         summary=summary if with_summary else None,
         dropped=tuple(sorted(dropped, key=lambda one: one.first_seq)),
         tokens=cutter.tokens(selection.verbatim) + (summary.tokens if summary is not None and with_summary else 0),
     )
+
+
+def _messages_of(view: View, texts: Mapping[int, Message]) -> list[Message]:
+    return [message for _, message in sendable([(seq, texts[seq]) for seq in view.seqs], view.mended)]
 
 
 def _sized(trims: Trims, sizes: Mapping[int, int] | None) -> Trims:

@@ -85,7 +85,7 @@ class WindowBuilder:
     @property
     def whole_tokens(self) -> int:
         """Tokens of a window that leaves nothing out."""
-        return self.overhead + sum(ref.tokens for ref in self.conversation.messages) + self.unread.tokens
+        return self.overhead + Figures.of(self.conversation.messages).tokens + self.unread.tokens
 
     def texts_of(self, refs: Sequence[MessageRef]) -> list[Message]:
         """The messages; raises `TextsMissing` if some were not read."""

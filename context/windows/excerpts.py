@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise, takewhile
 
-from purser.context.conversation.conversations import Group, MessageRef
-from purser.context.conversation.messages import SYSTEM_ROLES, group
+from purser.context.conversation.conversations import Conversation, MessageRef
+from purser.context.conversation.messages import SYSTEM_ROLES
 from purser.context.strategies.settings import StrategySettings
 
 LONG = max(least for least, _ in StrategySettings().rounds_by_size)
@@ -40,8 +41,8 @@ def gap_begin(older: Sequence[MessageRef], begin: int, *, opening: int, covered:
         results of their calls.
     """
     head = [ref for ref in older if covered < ref.seq < begin]
-    groups = (Group(tuple(head[span.start : span.stop])) for span in group(head))
-    first = next((one.first_seq for one in groups if one.waits), begin)
+    known = Conversation("", tuple(head))
+    first = next((one.first_seq for one in known.groups[known.settled :]), begin)
     whole = sum(opening <= ref.seq < first and ref.role not in SYSTEM_ROLES for ref in head)
     return None if not covered and (whole < primers or opening >= first) else first
 
@@ -49,10 +50,9 @@ def gap_begin(older: Sequence[MessageRef], begin: int, *, opening: int, covered:
 def gap_end(newer: Sequence[MessageRef], end: int) -> int:
     """Extends the gap of an excerpt over results whose call it omits, given all messages after it, and returns its
     last message."""
-    called: set[str] = set()
-    for span in group(newer):
-        held = newer[span.start : span.stop]
-        called.update(identifier for ref in held for identifier in ref.call_ids)
-        if any(ref.tool_call_id is not None and ref.tool_call_id not in called for ref in held):
-            end = held[-1].seq
-    return end
+    known = Conversation("", tuple(newer))
+    # An omitted call waits no longer once the assistant writes again after somebody else.
+    waits = takewhile(lambda pair: pair[1].role != "assistant" or pair[0].role == "assistant", pairwise(newer))
+    last = max((ref.seq for _, ref in waits), default=newer[0].seq)
+    reached = (one for one in known.groups if one.first_seq <= last)
+    return max((one.last_seq for one in reached if any(one.unasked)), default=end)

@@ -6,7 +6,7 @@ not fit.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from purser.context.compression.extracts.extraction import extract
 from purser.context.conversation.conversations import Conversation, MessageRef, total
@@ -18,6 +18,7 @@ from purser.context.strategies.settings import share
 from purser.context.tokens import count_message
 from purser.context.windows.builder import Summarize, WindowBuilder, trim_to_fit
 from purser.context.windows.engine import OVER_BUDGET, Cutter, Selection, choose_rule, is_crowded
+from purser.context.windows.linking import linked, mended, sendable
 from purser.context.windows.runs import joined, unread_runs
 from purser.context.windows.trimming import Remedy, Trim
 
@@ -72,6 +73,8 @@ class Window:
     omitted: tuple[tuple[int, int, str], ...] = ()
     """First index, last index and reason of each run of older messages that were not read to build the window. They
     are neither shown nor covered."""
+    changed: frozenset[int] = frozenset()
+    """Indexes of the messages that it does not show as they are: in part, or as results that do not follow a call."""
 
 
 def build_window(
@@ -205,6 +208,7 @@ def cut(builder: WindowBuilder, budget: int) -> Cut:
     )
     if builder.conversation.thread:
         rule = rule.of_thread
+    builder = replace(builder, conversation=linked(builder.conversation, builder.text_tokens))
     builder, cutter, trims = trim_to_fit(
         builder,
         Cutter(builder.conversation, rule, step_tokens=share(budget, builder.parameters.cut_step), seqs=builder.seqs),
@@ -278,6 +282,7 @@ def window_of(cut: Cut) -> Window:
     shown = [one for one in (builder.stored if stored else None, summary.message if summary else None) if one]
     tokens = cut.tokens
     placed = _placed(builder, verbatim, shown)
+    unasked = (ref.seq for ref in verbatim if ref.added and ref.role == "tool")
     removed_count = len(conversation.messages) + builder.unread.messages - len(verbatim)
     stats = WindowStats(
         optimization_applied=bool(removed_count or trims),
@@ -301,6 +306,7 @@ def window_of(cut: Cut) -> Window:
         stats=stats,
         version=stored.version if stored else 0,
         omitted=tuple(left_out),
+        changed=frozenset([*(trim.seq for trim in trims), *unasked]),
     )
 
 
@@ -312,9 +318,11 @@ def _placed(
     builder: WindowBuilder, verbatim: Sequence[MessageRef], summaries: Sequence[Message]
 ) -> list[tuple[int | None, Message]]:
     """The messages of a window in the order of its parts, each with its index."""
-    own = [(ref.seq, message) for ref, message in zip(verbatim, builder.texts_of(verbatim), strict=True)]
-    block = next((place for place, ref in enumerate(verbatim) if ref.role not in SYSTEM_ROLES), len(verbatim))
-    newest = max((place for place, ref in enumerate(verbatim) if ref.role == "user"), default=len(verbatim))
+    read = [(ref.seq, message) for ref, message in zip(verbatim, builder.texts_of(verbatim), strict=True)]
+    own = list(sendable(read, mended(verbatim)))
+    block = next((place for place, (_, one) in enumerate(own) if one.role not in SYSTEM_ROLES), len(own))
+    requests = {ref.seq for ref in verbatim if ref.role == "user"}
+    newest = max((place for place, (seq, _) in enumerate(own) if seq in requests), default=len(own))
     parts: Mapping[Part, Sequence[tuple[int | None, Message]]] = {
         Part.SETTINGS: _added(builder.personal),
         Part.SYSTEM: own[:block],

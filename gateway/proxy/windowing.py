@@ -63,12 +63,12 @@ def windowed(
         raise InvalidRequest(f"Purser-Window leaves no token for messages: {left}; raise Purser-Window-Tokens")
     read = [Message.parse({name: one[name] for name in _READ if name in one}, at) for at, one in enumerate(messages)]
     window = build_window(read, budget=budget, model=model, strategy=terms.strategy)
-    in_part = {each.index for each in (*window.stats.clipped, *window.stats.cleared)}
     shown = [
-        message.to_openai() if index is None or index in in_part else messages[index]
+        message.to_openai() if index is None or index in window.changed else messages[index]
         for index, message in zip(window.indexes, window.messages, strict=True)
     ]
-    return Windowed(shown, _headers(window, sorted(in_part)))
+    in_part = sorted(each.index for each in (*window.stats.clipped, *window.stats.cleared))
+    return Windowed(shown, _headers(window, in_part))
 
 
 def _headers(window: Window, in_part: Sequence[int]) -> dict[str, str]:

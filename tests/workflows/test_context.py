@@ -16,9 +16,11 @@ from purser.context.compression.requests import unchanged
 from purser.context.conversation.messages import Message
 from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.redaction import custom_detectors
+from purser.context.windows.linking import MISSING
 from purser.workflows.contract import CompressResult, CompressSessionInput, WorkflowName
 from tests.support.actors import ANA
 from tests.support.budgets.prices import per_million
+from tests.support.context.conversations import assistant, calling, result, user
 from tests.support.world import TENANT, World, eventually
 
 SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
@@ -65,6 +67,18 @@ async def test_the_next_task_of_a_session_sees_the_input_and_the_last_replies_of
     )
     await system.run(system.agent("next"), session_id="s", input="And now?")
     assert [message["content"] for message in prompts(system)[-1][1:]] == ["Say something.", "Final.", "And now?"]
+
+
+async def test_a_provider_accepts_a_session_whose_calls_lack_results_or_got_them_late(system: World) -> None:
+    gone, late = calling("gone"), calling("late")
+    turns = [user("Hello."), gone, user("Anybody?"), late, user("Hm."), assistant("Hm."), result("late"), user("So?")]
+    await system.conversations.append(TENANT, "s", turns, origin="chat")
+    await system.run(system.agent("a"), session_id="s", input="And now?")
+    [prompt] = prompts(system)
+    assert [message["role"] for message in prompt] == [
+        "system", "user", "assistant", "tool", "user", "assistant", "tool", "user", "assistant", "user", "user", "user"
+    ]  # fmt: skip
+    assert [message["content"] for message in prompt if message["role"] == "tool"] == [MISSING, MISSING]
 
 
 async def test_documents_of_the_task_precede_its_input(system: World) -> None:

@@ -49,7 +49,8 @@ def _conversation(
 
     window = build_window(messages, budget=budget, model=model, summarize=summarize)
     covered = [messages[index] for first, last in window.summarised for index in range(first, last + 1)]
-    shown = [message for message, index in zip(window.messages, window.indexes, strict=True) if index is None]
+    placed = zip(window.messages, window.indexes, strict=True)
+    shown = [message for message, index in placed if index is None and message.role != "tool"]
     original, summary = (
         sum(count_message(message.to_openai(), model).tokens for message in some) for some in (covered, shown)
     )

@@ -118,14 +118,16 @@ def _read(file: Path) -> "tuple[list[Message], list[dict[str, Any]]]":
 
 
 def _as_messages(found: "Window", originals: list[dict[str, Any]], summarize: "Summarize | None") -> dict[str, Any]:
-    """The document of a window; its messages are those of the file, except where they were clipped."""
+    """The document of a window; its messages are those of the file, except where it changes them."""
     from dataclasses import asdict
 
-    clipped = {one.index for one in found.stats.clipped}
     shown = []
     for message, index in zip(found.messages, found.indexes, strict=True):
         original = {} if index is None else originals[index]
-        shown.append(original | message.to_openai() if index is None or index in clipped else original)
+        if index is None or index in found.changed:
+            # A result that does not follow its call is no tool message any more.
+            original = {name: value for name, value in original.items() if name != "tool_call_id"} | message.to_dict()
+        shown.append(original)
     return {
         "messages": shown,
         "tokens": found.tokens,

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 
 class Wire(BaseModel):
@@ -83,6 +83,21 @@ class ChatRequest(Wire):
     """How much the model reasons: `none`, `minimal`, `low`, `medium` or `high`."""
     n: Literal[1] = 1
     """Number of completions; only one is supported."""
+
+    @field_validator("messages")
+    @classmethod
+    def _results_follow_their_calls(cls, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        due: set[str] = set()
+        for message in messages:
+            if message.role == "tool" and message.tool_call_id not in due:
+                raise ValueError("a message with role 'tool' must follow the message with its tool call")
+            if message.role != "tool" and due:
+                raise ValueError(f"tool calls must be followed by their results: {', '.join(sorted(due))} has none")
+            due -= {message.tool_call_id or ""}
+            due |= {call.id for call in message.tool_calls or ()}
+        if due:
+            raise ValueError(f"tool calls must be followed by their results: {', '.join(sorted(due))} has none")
+        return messages
 
     @property
     def cap(self) -> int | None:

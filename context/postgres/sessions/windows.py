@@ -85,7 +85,8 @@ class SessionWindow:
     def summary(self) -> str:
         """Texts of the summaries shown; empty if there is none."""
         placed = zip(self.window.messages, self.window.indexes, strict=True)
-        return "\n".join(one.text for one, place in placed if place is None and one not in self.added)
+        added = (one for one, place in placed if place is None and one.role != "tool")
+        return "\n".join(one.text for one in added if one not in self.added)
 
 
 @dataclass(frozen=True)

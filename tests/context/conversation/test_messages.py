@@ -7,7 +7,7 @@ import pytest
 
 from purser.context.conversation.messages import MOST_AHEAD, Message, check_time, digest_of, group
 from purser.context.errors import InvalidMessage
-from tests.support.context.conversations import call, calling, result, user
+from tests.support.context.conversations import assistant, call, calling, result, user
 
 
 def test_a_message_is_returned_as_it_came() -> None:
@@ -136,6 +136,12 @@ def test_an_assistant_message_and_all_its_results_are_one_group() -> None:
 
 def test_messages_between_a_call_and_its_result_belong_to_their_group() -> None:
     assert lengths(calling("c1"), user("wait"), result("c1"), user("b")) == [3, 1]
+
+
+def test_a_call_waits_until_the_assistant_writes_again_after_somebody_else() -> None:
+    assert lengths(calling("c1"), assistant("wait"), calling("c2"), result("c2"), result("c1"), user("b")) == [5, 1]
+    assert lengths(calling("c1"), user("b"), assistant("well"), result("c1")) == [1, 1, 1, 1]
+    assert lengths(calling("c1", "c2"), result("c1"), calling("c3"), result("c3"), result("c2")) == [2, 2, 1]
 
 
 def test_a_result_answers_the_latest_call_of_its_id() -> None:

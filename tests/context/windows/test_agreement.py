@@ -9,9 +9,10 @@ from purser.context.errors import WindowTooSmall
 from purser.context.settings import ContextSettings
 from purser.context.strategies import StrategyName
 from purser.context.strategies.choice import Preference
-from purser.context.tokens import PER_CONVERSATION, count_message
+from purser.context.tokens import PER_CONVERSATION, count_message, count_text
 from purser.context.windows import Window, plan_window
 from purser.context.windows.builder import WindowBuilder
+from purser.context.windows.linking import linked
 from purser.context.windows.listing import build
 from purser.context.windows.plans import TextRef, WindowPlan
 from purser.context.windows.trimming import Remedy, show_all
@@ -34,6 +35,7 @@ def agent_window(
 ) -> WindowPlan | None:
     """The window of a call that asks `question`; `None`: it is too small."""
     own, sizes = Conversation("t/a"), dict[int, int]()
+    session = linked(session, lambda text: count_text(text, MODEL).tokens, question_follows=True)
     try:
         while True:
             plan = plan_window(

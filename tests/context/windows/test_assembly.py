@@ -15,7 +15,6 @@ from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.messages import Message
 from purser.context.errors import WindowTooSmall
 from purser.context.strategies import WINDOW_PRESETS
-from purser.context.tokens import PER_CONVERSATION
 from tests.support.context.conversations import calling, result, talk, user
 from tests.support.context.windows import MODEL, SYSTEM, counted, indexes, requested, texts, window
 
@@ -24,18 +23,20 @@ from tests.support.context.windows import MODEL, SYSTEM, counted, indexes, reque
 
 @st.composite
 def transcripts(draw: st.DrawFn) -> list[Message]:
-    """Conversations with parallel, nested and pending calls, pins and system messages, from any place on."""
+    """Conversations with parallel, nested, pending and late calls, pins and system messages, from any place on."""
     found = [SYSTEM] if draw(st.booleans()) else []
     number = 0
     for _ in range(draw(st.integers(1, 14))):
         words = "word " * draw(st.integers(1, 150))
-        match draw(st.sampled_from(("user", "user", "assistant", "calls", "system"))):
+        match draw(st.sampled_from(("user", "user", "assistant", "calls", "system", "late"))):
             case "user":
                 found.append(Message("user", words, pinned=draw(st.integers(0, 9)) == 0))
             case "assistant":
                 found.append(Message("assistant", words, pinned=draw(st.integers(0, 14)) == 0))
             case "system":
                 found.append(Message("system", "Note."))
+            case "late":
+                found.append(result(f"c{draw(st.integers(0, 2))}-0", words))
             case "calls":
                 # Ids repeat along a conversation, as some providers do it.
                 ids = [f"c{number % 3}-{place}" for place in range(draw(st.integers(1, 3)))]
@@ -58,8 +59,8 @@ def problems(messages: list[Message], budget: int, strategy: str | None, preset:
 def test_a_window_is_whole_fits_is_maximal_and_loses_nothing_silently(
     messages: list[Message], share: float, way: tuple[str | None, str | None]
 ) -> None:
-    counts = counted(messages)
-    least, whole = Case(messages, counts, 0, MODEL).least(), sum(counts) + PER_CONVERSATION
+    case = Case(messages, counted(messages), 0, MODEL)
+    least, whole = case.least(), case.whole()
     assert problems(messages, max(1, least + int(share * (whole - least))), *way) == []
 
 
@@ -83,7 +84,7 @@ def test_no_cut_of_a_real_conversation_breaks_anything(
 def test_a_compaction_never_grows_the_window_and_is_not_reported_if_it_did_not_help(
     messages: list[Message], share: float, way: tuple[str | None, str | None]
 ) -> None:
-    whole = sum(counted(messages)) + PER_CONVERSATION
+    whole = Case(messages, counted(messages), 0, MODEL).whole()
     try:
         found = window(messages, int(share * whole), way[0], preset=way[1])
     except WindowTooSmall:
@@ -217,7 +218,7 @@ def test_a_first_request_amid_a_call_begins_a_window_that_takes_all_that_fits() 
         user("?"),
     ]
     found = window(messages, 150, "token_truncation")
-    assert indexes(found)[:3] == [0, 1, 2]
+    assert indexes(found)[:3] == [0, 2, 1], "a result follows its call"
     assert len(found.messages) > 10
 
 

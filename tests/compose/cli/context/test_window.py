@@ -62,6 +62,25 @@ def test_of_a_clipped_message_only_the_content_differs(purser: Commands, tmp_pat
     assert shown | {"content": message["content"]} == message
 
 
+def test_old_results_are_cleared_and_a_result_without_its_call_is_what_a_tool_returned(
+    purser: Commands, tmp_path: Path
+) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    talk = [
+        {"role": "user", "content": "Read it."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "word " * 500, "tool_call_id": "c"},
+        {"role": "tool", "content": "late", "tool_call_id": "x", "note": "a field of others"},
+        {"role": "user", "content": "And?"},
+    ]
+    (tmp_path / "talk.json").write_text(json.dumps(talk))
+    found = window(purser, "--strategy", "token_truncation")
+    _, _, cleared, late, _ = found["messages"]
+    assert cleared["content"].startswith("[505 tokens left out of message")
+    assert late["role"] == "user"
+    assert (late.get("tool_call_id"), late["note"]) == (None, "a field of others")
+
+
 def test_a_strategy_and_a_preset_are_chosen_by_name(purser: Commands) -> None:
     found = window(purser, "--strategy", "smart_truncation", budget=2_000)
     assert len(found["messages"]) == 17

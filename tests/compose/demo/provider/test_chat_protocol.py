@@ -226,6 +226,12 @@ async def test_a_configured_key_must_be_sent() -> None:
     [
         (b"not json", "JSON"),
         (b'{"model": "m", "messages": []}', "messages"),
+        (b'{"model": "m", "messages": [{"role": "tool", "content": "secret", "tool_call_id": "c"}]}', "messages"),
+        (
+            b'{"model": "m", "messages": [{"role": "assistant", "tool_calls": [{"id": "c", "function": '
+            b'{"name": "f", "arguments": "{}"}}]}, {"role": "user", "content": "secret"}]}',
+            "messages",
+        ),
         (b'{"messages": [{"role": "user", "content": "secret"}]}', "model"),
         (b'{"model": "m", "messages": [{"role": "user", "content": "secret"}], "max_tokens": 0}', "max_tokens"),
         (b'{"model": "m", "messages": [{"role": "user", "content": "secret"}], "n": 2}', "n"),

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx
 import pytest
@@ -25,3 +26,9 @@ async def door() -> AsyncIterator[Door]:
 def left_stream() -> int:
     """What a stream that is left after ARRIVED tokens of output is charged for them."""
     return ARRIVED
+
+
+@pytest.fixture
+def abandoned() -> dict[str, Any]:
+    """Options of a call that is cancelled or left."""
+    return {}

@@ -1,4 +1,4 @@
-"""Runs the tests of the adapters, each in the environment of its framework, on one gateway and one provider.
+"""Runs the tests of the adapters, each in the environment of its framework, on one gateway; two of them at a time.
 
 Arguments: names of frameworks, as the files in client/requirements. Needs what `make doors` installs.
 """
@@ -9,8 +9,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import certifi
@@ -21,20 +23,25 @@ LOOPS = {"litellm": "session"}
 """How long the event loop of a framework lives, if not only for a test. LiteLLM keeps its first one."""
 SHARED = {"openai-2": "clients/test_openai.py"}
 """Tests of an environment that has none of its own: they run with its version of a package too."""
+AT_A_TIME = 2
+"""Frameworks whose tests run at once, each with a provider of its own: they wait most of the time."""
 END = "-----END CERTIFICATE-----\n"
 PRICES = {"gpt-4o": {"input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06, "max_output_tokens": 4096}}
 
 
 def main(frameworks: Sequence[str]) -> int:
     """Runs them all, also after a failure; returns 1 if any failed."""
-    with tempfile.TemporaryDirectory(prefix="purser-doors-") as home, ExitStack() as stack:
-        env = stack.enter_context(_system(Path(home)))
-        return max(_run(framework, env) for framework in frameworks)
+    with (
+        tempfile.TemporaryDirectory(prefix="purser-doors-") as home,
+        _system(Path(home)) as (env, providers),
+        ThreadPoolExecutor(AT_A_TIME) as at_once,
+    ):
+        return max(at_once.map(lambda framework: _run(framework, env, providers), frameworks))
 
 
 @contextmanager
-def _system(home: Path) -> Iterator[dict[str, str]]:
-    """A gateway, Temporal and a provider; yields the environment that names them."""
+def _system(home: Path) -> Iterator[tuple[dict[str, str], SimpleQueue[str]]]:
+    """A gateway, Temporal and providers; yields the environment of the tests and the addresses of the providers."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("PURSER_")}
     (home / "prices.json").write_text(json.dumps(PRICES))
     settings = {
@@ -49,19 +56,22 @@ def _system(home: Path) -> Iterator[dict[str, str]]:
     up = [str(purser), "up", "--data", str(home / "data"), "--port", "0", "--json"]
     serving = [sys.executable, "-m", "purser.compose.demo.provider", "--port", "0"]
     with ExitStack() as stack:
-        provider = stack.enter_context(_process(serving, plain, home))
-        settings["PURSER_ALLOWED_API_BASES"] = provider["address"]
+        addresses = [stack.enter_context(_process(serving, plain, home))["address"] for _ in range(AT_A_TIME)]
+        settings["PURSER_ALLOWED_API_BASES"] = ",".join(addresses)
         ready = stack.enter_context(_process(up, plain | settings, home))
-        yield plain | {
+        providers: SimpleQueue[str] = SimpleQueue()
+        for address in addresses:
+            providers.put(address)
+        env = plain | {
             "PURSER_URL": ready["gateway"],
             "PURSER_API_KEY": ready["admin_key"],
             "PURSER_TEMPORAL_ADDRESS": ready["temporal"],
-            "PROVIDER": provider["address"],
             "OPENAI_API_KEY": "none",
             "OPENAI_AGENTS_DISABLE_TRACING": "1",
             "SSL_CERT_FILE": str(_one_authority(home / "authority.pem")),
             "PYTHONPATH": os.pathsep.join((str(ROOT / "client"), str(TESTS))),
         }
+        yield env, providers
 
 
 def _one_authority(file: Path) -> Path:
@@ -92,15 +102,28 @@ def _process(command: Sequence[str], env: dict[str, str], home: Path) -> Iterato
         process.stdout.close()
 
 
-def _run(framework: str, env: dict[str, str]) -> int:
+def _run(framework: str, env: dict[str, str], providers: SimpleQueue[str]) -> int:
     python = ROOT / ".venv-doors" / framework / "bin" / "python"
     tests = TESTS / SHARED.get(framework, framework.replace("-", "_"))
     command = [str(python), "-m", "pytest", "-q", "-c", str(TESTS / "pytest.ini"), "--rootdir", str(ROOT), str(tests)]
     for what in ("fixture", "test"):
         command += ["-o", f"asyncio_default_{what}_loop_scope={LOOPS.get(framework, 'function')}"]
-    sys.stdout.write(f"{framework}: ")
+    provider = providers.get()
+    try:
+        done = subprocess.run(
+            command,
+            env=env | {"PROVIDER": provider},
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+    finally:
+        providers.put(provider)
+    sys.stdout.write(f"{framework}: {done.stdout}")
     sys.stdout.flush()
-    return int(subprocess.run(command, env=env, cwd=ROOT, check=False).returncode != 0)
+    return int(done.returncode != 0)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ these tests. `retries` of it is how often the framework itself repeats a failed 
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 from doors import WORDS, Door
@@ -65,21 +66,27 @@ async def test_a_stream_without_usage_is_charged_what_has_arrived(door: Door, ro
 
 @pytest.mark.parametrize("end", [cancel, leave])
 async def test_stream_that_is_cancelled_or_left(
-    door: Door, road_of: RoadOf, end: Callable[[Road, int], Awaitable[None]], left_stream: int
+    door: Door,
+    road_of: RoadOf,
+    end: Callable[[Road, int], Awaitable[None]],
+    abandoned: dict[str, Any],
+    left_stream: int,
 ) -> None:
     await door.script(
         rules=[{"reply": {"content": WORDS}, "chunks": 40}], faults=[{"kind": "hang", "after_chunks": ARRIVED}]
     )
-    await end(road_of(), ARRIVED)
+    await end(road_of(**abandoned), ARRIVED)
     [served] = await door.served()
     assert served["end"]["outcome"] == "client_gone"
     assert served["end"]["produced_tokens"] == ARRIVED
     await door.is_charged(PROMPT + left_stream)
 
 
-async def test_cancelled_before_the_answer_is_charged_the_estimate(door: Door, road_of: RoadOf) -> None:
+async def test_cancelled_before_the_answer_is_charged_the_estimate(
+    door: Door, road_of: RoadOf, abandoned: dict[str, Any]
+) -> None:
     await door.script(faults=[{"kind": "hang"}])
-    asking = asyncio.create_task(road_of().ask(HELLO))
+    asking = asyncio.create_task(road_of(**abandoned).ask(HELLO))
     await door.arrived()
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):

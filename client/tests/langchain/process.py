@@ -1,7 +1,6 @@
 """A process that runs an agent whose checkpoints outlive it; prints how the run ends, and the keys of its holds.
 
-Arguments: a file for the checkpoints, then as JSON the input of the run (`null`: go on), whether it resumes an
-interrupt, and the options of the middleware.
+Arguments: a file for the checkpoints, then as JSON the input of the run and the options of the middleware.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ from doors import MODEL, words
 from langchain.agents import create_agent
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from langgraph.types import Command
+from openai import DefaultAsyncHttpxClient
 from pydantic import SecretStr
 from table import OUTPUT
 
@@ -25,8 +24,8 @@ from purser_client.langchain import PurserMiddleware
 THREAD = {"configurable": {"thread_id": "t1"}}
 
 
-async def main(checkpoints: str, says: Any, resumes: bool, options: dict[str, Any]) -> dict[str, Any]:
-    """Runs the agent until it ends or is interrupted."""
+async def run(checkpoints: str, says: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Runs the agent until it ends or is interrupted, or goes on with a run (`None`, or a `Command`)."""
     keys = []
 
     async def note(request: httpx.Request) -> None:
@@ -34,15 +33,25 @@ async def main(checkpoints: str, says: Any, resumes: bool, options: dict[str, An
             keys.append(json.loads(request.content)["key"])
 
     address = f"{os.environ['PROVIDER']}/v1"
-    model = ChatOpenAI(model=MODEL, base_url=address, api_key=SecretStr("none"), max_retries=0, max_tokens=OUTPUT)
-    async with AsyncPurser(count=words) as purser, AsyncSqliteSaver.from_conn_string(checkpoints) as saver:
+    async with (
+        AsyncPurser(count=words) as purser,
+        AsyncSqliteSaver.from_conn_string(checkpoints) as saver,
+        DefaultAsyncHttpxClient() as http,
+    ):
+        model = ChatOpenAI(
+            model=MODEL,
+            base_url=address,
+            api_key=SecretStr("none"),
+            max_retries=0,
+            max_tokens=OUTPUT,
+            http_async_client=http,
+        )
         purser._http.event_hooks["request"].append(note)
         agent: Any = create_agent(model, middleware=[PurserMiddleware(purser, **options)], checkpointer=saver)
-        asked = Command(resume=True) if resumes else says
-        state = await agent.ainvoke(asked, THREAD, durability="sync")
+        state = await agent.ainvoke(says, THREAD, durability="sync")
     interrupts = [one.value["approval_id"] for one in state.get("__interrupt__", ())]
     return {"said": state["messages"][-1].content, "interrupts": interrupts, "keys": keys}
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(asyncio.run(main(sys.argv[1], *map(json.loads, sys.argv[2:])))))
+    sys.stdout.write(json.dumps(asyncio.run(run(sys.argv[1], *map(json.loads, sys.argv[2:])))))

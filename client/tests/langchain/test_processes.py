@@ -1,4 +1,4 @@
-"""Runs that another process goes on with: after a kill in the middle of a call, and after an interrupt."""
+"""Runs of a process that this one goes on with: after a kill in the middle of a call, and after an interrupt."""
 
 import asyncio
 import json
@@ -9,28 +9,22 @@ from typing import Any
 
 import pytest
 from doors import Door
+from langgraph.types import Command
 from roads import HELLO
 from table import OUTPUT, PROMPT
+
+from client.tests.langchain.process import run
 
 PROCESS = Path(__file__).with_name("process.py")
 SAYS = {"messages": [["user", HELLO]]}
 
 
-async def started(
-    door: Door, folder: Path, says: Any, *, resumes: bool = False, **options: Any
-) -> asyncio.subprocess.Process:
-    """A process that runs the agent, or goes on with its run."""
-    arguments = map(json.dumps, (says, resumes, {"path": door.path, **options}))
+async def started(door: Door, folder: Path, **options: Any) -> asyncio.subprocess.Process:
+    """A process that runs the agent."""
+    arguments = map(json.dumps, (SAYS, {"path": door.path, **options}))
     return await asyncio.create_subprocess_exec(
         sys.executable, str(PROCESS), str(folder / "checkpoints"), *arguments, stdout=asyncio.subprocess.PIPE
     )
-
-
-async def finished(process: asyncio.subprocess.Process) -> Any:
-    """What it prints."""
-    printed, _ = await process.communicate()
-    assert process.returncode == 0
-    return json.loads(printed)
 
 
 @pytest.mark.parametrize("lapsed", [False, True], ids=["within the lease", "after the lease"])
@@ -38,7 +32,7 @@ async def test_a_killed_run_is_charged_its_estimate_once_and_goes_on(door: Door,
     await door.limit(5_000)
     await door.script(faults=[{"kind": "hang"}])
     lease = {"lease_s": 3 if lapsed else 60}
-    killed = await started(door, tmp_path, SAYS, **lease)
+    killed = await started(door, tmp_path, **lease)
     await door.arrived()
     killed.kill()
     assert await killed.wait() == -signal.SIGKILL
@@ -46,7 +40,7 @@ async def test_a_killed_run_is_charged_its_estimate_once_and_goes_on(door: Door,
         await door.is_charged(PROMPT + OUTPUT)
     else:
         assert await door.figures() == (0, PROMPT + OUTPUT)
-    resumed = await finished(await started(door, tmp_path, None, **lease))
+    resumed = await run(str(tmp_path / "checkpoints"), None, {"path": door.path, **lease})
     assert "hello" in resumed["said"]
     gone, served = await door.served()
     assert gone["end"]["outcome"] == "client_gone"
@@ -59,10 +53,14 @@ async def test_a_killed_run_is_charged_its_estimate_once_and_goes_on(door: Door,
 
 async def test_a_run_that_is_interrupted_keeps_its_key_in_another_process(door: Door, tmp_path: Path) -> None:
     await door.limit(10, mode="approval")
-    interrupted = await finished(await started(door, tmp_path, SAYS, interrupts=True))
+    process = await started(door, tmp_path, interrupts=True)
+    printed, _ = await process.communicate()
+    assert process.returncode == 0
+    interrupted = json.loads(printed)
     assert len(interrupted["interrupts"]) == 1
     await door.approve()
-    resumed = await finished(await started(door, tmp_path, None, resumes=True, interrupts=True))
+    goes_on = Command(resume=True)
+    resumed = await run(str(tmp_path / "checkpoints"), goes_on, {"path": door.path, "interrupts": True})
     assert "hello" in resumed["said"]
     assert len(resumed["keys"]) == 1
     assert resumed["keys"] == interrupted["keys"]

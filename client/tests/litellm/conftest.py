@@ -112,6 +112,12 @@ def left_stream() -> int:
 
 
 @pytest.fixture
+def abandoned() -> dict[str, Any]:
+    """A lease that ends at once: the test waits for it."""
+    return {"lease_s": 1}
+
+
+@pytest.fixture
 async def client_of(door: Door) -> AsyncIterator[Callable[..., LiteLLMRoad]]:
     async with httpx.AsyncClient(event_hooks={"request": [door.note]}, timeout=60) as http:
 

@@ -1,25 +1,22 @@
-"""The server of budgets, as a client sees it that starts it."""
+"""The server of budgets, as its clients see it."""
 
 import asyncio
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 from doors import Door, eventually
 from mcp import Client, StdioServerParameters
 
 from purser_client import BudgetBody
+from purser_client.mcp import budget_server
 
 
-@asynccontextmanager
-async def served(door: Door) -> AsyncIterator[Client]:
-    """A client of `python -m purser_client.mcp` on stdin and stdout."""
-    command = ["-m", "purser_client.mcp", *door.path]
-    async with Client(StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))) as client:
-        yield client
+def served(door: Door) -> Client:
+    """A client of the server, in this process."""
+    return Client(budget_server(door.purser, door.path))
 
 
 async def _told(client: Client, tool: str, **arguments: Any) -> Any:
@@ -88,6 +85,14 @@ async def test_reading_tools_say_that_they_only_read(door: Door) -> None:
         reading = {name for name, hints in tools.items() if hints is not None and hints.read_only_hint}
         assert reading == {"budget_left", "budget_forecast", "approval_state"}
         assert tools.keys() - reading == {"ask_for_more"}
+
+
+async def test_it_serves_stdin_and_stdout(door: Door) -> None:
+    command = ["-m", "purser_client.mcp", *door.path]
+    async with Client(StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))) as client:
+        await door.limit(1_000)
+        [left] = (await _told(client, "budget_left"))["result"]
+    assert (left["scope"], left["tokens"]) == (door.session, 1_000)
 
 
 async def test_it_serves_http_on_a_port_of_this_machine(door: Door) -> None:

@@ -7,7 +7,7 @@ from examples import is_budgeted
 
 @pytest.mark.parametrize(
     ("example", "session"),
-    [("pydantic_ai_agent.py", "session:chat-5"), ("pydantic_ai_capability.py", "session:chat-13")],
+    [("pydantic_ai_agent", "session:chat-5"), ("pydantic_ai_capability", "session:chat-13")],
 )
 async def test_the_example_is_under_a_budget(door: Door, example: str, session: str) -> None:
     door.session = session

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from purser.activities.models.litellm_library import litellm_library
 from purser.budget.errors import InvalidPrices, UnknownPrice
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.pricing.rates import Price, Rates
@@ -277,34 +279,38 @@ def test_an_entry_copied_from_litellms_table_is_accepted(load: Load) -> None:
 
 def test_costs_agree_with_litellms_calculator() -> None:
     """Every class, both sides of every kind of tier. Providers whose discounts depend on the hour are left out."""
-    script = """
-import json, os
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
-import litellm
-from litellm.types.utils import Usage
-
-models = {"gpt-4o": "openai", "o1": "openai", "gpt-5": "openai", "claude-sonnet-4-5": "anthropic",
-          "claude-opus-4-5": "anthropic", "gemini/gemini-2.5-pro": "gemini", "gemini/gemini-2.5-flash": "gemini",
-          "dashscope/qwen-flash": "dashscope", "mistral/mistral-large-latest": "mistral", "xai/grok-4.3": "xai"}
-rows = []
-for model, provider in models.items():
-    for scale in (1, 300):
+    litellm, book = litellm_library(), PriceBook.load()
+    models = {
+        "gpt-4o": "openai",
+        "o1": "openai",
+        "gpt-5": "openai",
+        "claude-sonnet-4-5": "anthropic",
+        "claude-opus-4-5": "anthropic",
+        "gemini/gemini-2.5-pro": "gemini",
+        "gemini/gemini-2.5-flash": "gemini",
+        "dashscope/qwen-flash": "dashscope",
+        "mistral/mistral-large-latest": "mistral",
+        "xai/grok-4.3": "xai",
+    }
+    for (model, provider), scale in product(models.items(), (1, 300)):
         fresh, read, hour, minutes, output, reasoning = 501 * scale, 303 * scale, 47 * scale, 31 * scale, 211, 57
-        usage = Usage(
-            prompt_tokens=fresh + read + hour + minutes, completion_tokens=output,
+        report = litellm.types.utils.Usage(
+            prompt_tokens=fresh + read + hour + minutes,
+            completion_tokens=output,
             total_tokens=fresh + read + hour + minutes + output,
-            prompt_tokens_details={"cached_tokens": read, "cache_creation_tokens": hour + minutes, "text_tokens": fresh,
+            prompt_tokens_details={
+                "cached_tokens": read,
+                "cache_creation_tokens": hour + minutes,
+                "text_tokens": fresh,
                 "cache_creation_token_details": {
-                    "ephemeral_5m_input_tokens": minutes, "ephemeral_1h_input_tokens": hour}},
+                    "ephemeral_5m_input_tokens": minutes,
+                    "ephemeral_1h_input_tokens": hour,
+                },
+            },
             completion_tokens_details={"reasoning_tokens": reasoning, "text_tokens": output - reasoning},
-            cache_creation_input_tokens=hour + minutes, cache_read_input_tokens=read)
-        cost = sum(litellm.cost_per_token(model=model, custom_llm_provider=provider, usage_object=usage))
-        rows.append([model, usage.model_dump(), cost])
-print(json.dumps(rows))
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    book = PriceBook.load()
-    rows = json.loads(done.stdout.splitlines()[-1])
-    assert len(rows) == 20
-    for model, report, dollars in rows:
-        assert book.price(model).cost(normalize(report)) == pytest.approx(dollars * 1e9, rel=1e-9, abs=1), model
+            cache_creation_input_tokens=hour + minutes,
+            cache_read_input_tokens=read,
+        )
+        dollars = sum(litellm.cost_per_token(model=model, custom_llm_provider=provider, usage_object=report))
+        cost = book.price(model).cost(normalize(report.model_dump()))
+        assert cost == pytest.approx(dollars * 1e9, rel=1e-9, abs=1), model

@@ -22,8 +22,6 @@ async def sound(pool: Pool, kept: str) -> Pool:
     """A ledger with everything in it: holds in every state, overrun, charges that were presumed or late, policies that
     changed, a grant that ended and one that did not, approvals."""
     await copied(pool, kept, make)
-    found = await audit(pool)
-    assert found.ok, found.differences
     return pool
 
 
@@ -196,7 +194,7 @@ SETTLED = f"(select number from journal where kind = 'settle' and hold_id = {ONE
     ],
 )  # fmt: skip
 async def test_tampering_is_found(sound: Pool, check: str, sql: str) -> None:
-    assert check in await tamper(sound, sql)
+    assert await tamper(sound, sql, check) == {check}
 
 
 async def test_policies_and_templates_that_were_removed_are_no_difference(sound: Pool) -> None:

@@ -39,8 +39,6 @@ async def make(pool: Pool) -> None:
 async def shortened(pool: Pool, kept: str) -> Pool:
     """A ledger whose oldest ranges were deleted, with holds on both sides of the last one."""
     await copied(pool, kept, make)
-    found = await audit(pool)
-    assert found.ok, found.differences
     return pool
 
 
@@ -82,7 +80,7 @@ async def shortened(pool: Pool, kept: str) -> Pool:
     ],
 )  # fmt: skip
 async def test_what_is_changed_of_closings_or_of_their_record_shows(shortened: Pool, sql: str) -> None:
-    assert "closings" in await tamper(shortened, sql)
+    assert await tamper(shortened, sql, "closings") == {"closings"}
 
 
 @pytest.mark.parametrize(
@@ -111,9 +109,7 @@ async def test_what_is_changed_of_closings_or_of_their_record_shows(shortened: P
     ],
 )  # fmt: skip
 async def test_what_is_forged_with_its_record_differs_from_the_rest(shortened: Pool, check: str, sql: str) -> None:
-    found = await tamper(shortened, sql + ";" + FORGED)
-    assert check in found
-    assert "closings" not in found
+    assert await tamper(shortened, sql + ";" + FORGED, check, "closings") == {check}
 
 
 @pytest.mark.parametrize(
@@ -144,7 +140,7 @@ async def test_what_is_forged_with_its_record_differs_from_the_rest(shortened: P
     ],
 )  # fmt: skip
 async def test_what_is_changed_of_what_is_left_shows(shortened: Pool, check: str, sql: str) -> None:
-    assert check in await tamper(shortened, sql)
+    assert await tamper(shortened, sql, check) == {check}
 
 
 async def test_the_audit_counts_closings(shortened: Pool) -> None:

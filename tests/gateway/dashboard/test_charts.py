@@ -1,5 +1,6 @@
 """Charts do not capture the mouse wheel, are stable under the pointer, and are readable."""
 
+import pytest
 from playwright.async_api import Locator, Page, expect
 
 from purser.gateway.access.roles import Role
@@ -71,6 +72,7 @@ async def test_bar_that_is_pointed_at_stays(tenant: Tenant) -> None:
     await expect(bars).to_have_count(count)
 
 
+@pytest.mark.proof
 async def test_labels_of_charts_are_whole_and_apart_on_every_width(tenant: Tenant) -> None:
     task_id, session_id = await task_of_three(tenant), await compressed_session(tenant)
     await tenant.budget(f"session:{session_id}", limit_tokens=1_000_000)
@@ -87,7 +89,7 @@ async def test_labels_of_charts_are_whole_and_apart_on_every_width(tenant: Tenan
             await page.goto(path)
             await drawn(page)
             assert await page.evaluate(UNREADABLE) == [], path
-            await shot(page, f"charts-{size[0]}-{path.split('/')[1].partition('?')[0]}", full=True)
+            await shot(page, f"charts-{size[0]}-{path.split('/')[1].partition('?')[0]}")
 
 
 async def test_labels_of_a_time_axis_are_whole_whatever_it_shows(tenant: Tenant) -> None:

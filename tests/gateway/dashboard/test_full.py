@@ -1,5 +1,6 @@
 """Pages of a tenant with a lot of data."""
 
+import pytest
 from playwright.async_api import expect
 
 from purser.gateway.access.roles import Role
@@ -46,6 +47,7 @@ delete from policies where scope_id in (select scope_id from scopes where tenant
 """Removes balances without entries: other tests audit all tenants."""
 
 
+@pytest.mark.proof
 async def test_a_first_page_of_10000_tasks_and_500_pending_approvals_can_be_used(tenant: Tenant) -> None:
     tenant.open.push_async_callback(tenant.pool.execute, FORGET, tenant.name)
     await tenant.pool.execute(FULL.replace("'full'", f"'{tenant.name}'"))

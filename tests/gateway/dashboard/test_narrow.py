@@ -3,6 +3,7 @@
 import re
 
 import httpx
+import pytest
 from playwright.async_api import Page, expect
 
 from purser.gateway.access.roles import Role
@@ -33,6 +34,7 @@ async def compressed_session(tenant: Tenant) -> str:
     return session_id
 
 
+@pytest.mark.proof
 async def test_no_page_is_wider_than_a_phone(tenant: Tenant) -> None:
     load_pages()
     task_id = await tenant.submit(tenant.agent("an_agent_with_a_rather_long_name"), tenant.agent("b"))

@@ -423,7 +423,7 @@ async def test_looks_right_with_several_requests(tenant: Tenant) -> None:
     await in_both_themes(page, "approvals")
     narrow = await tenant.page(role=Role.APPROVER, name="bert", size=NARROW)
     await expect(rows(narrow)).to_have_count(4)
-    await in_both_themes(narrow, "approvals-narrow")
+    await check_accessibility(narrow)
     await shot(narrow, "approvals-narrow-full", full=True)
 
 

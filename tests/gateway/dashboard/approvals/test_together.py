@@ -69,7 +69,8 @@ async def test_selected_requests_are_decided_with_one_note_and_each_result_is_sh
     narrow = await tenant.page(role=Role.APPROVER, name="bert", size=NARROW)
     await narrow.get_by_role("button", name="Select all 2").click()
     await expect(narrow.locator(".together")).to_contain_text("2 selected")
-    await in_both_themes(narrow, "approvals-together-narrow")
+    await check_accessibility(narrow)
+    await shot(narrow, "approvals-together-narrow")
 
 
 async def test_a_new_request_is_announced_only_where_notifications_are_on(tenant: Tenant) -> None:

@@ -5,7 +5,9 @@ import asyncio
 import pytest
 
 from purser.benchmarks.gate import HTTP, LITELLM, Peer, Row, measure, outcome_of
+from purser.benchmarks.limiters import load
 from purser.benchmarks.limiters.load import TIGHT, Loaded
+from tests.support.runs.proof import sized
 
 QUICK = Loaded(calls_per_s=100.0, p50_ms=1.0, p99_ms=2.0, wrong=0, answered=TIGHT, refused=400, served=TIGHT)
 SLOW = Loaded(calls_per_s=40.0, p50_ms=1.0, p99_ms=2.0, wrong=0, answered=130, refused=370, served=150)
@@ -21,7 +23,10 @@ def test_rates_are_compared_and_a_peer_that_overspends_fails_nothing() -> None:
 
 @pytest.mark.proof
 @pytest.mark.stack
-def test_purser_overspends_nothing_and_a_peer_that_is_not_installed_is_a_row_that_says_so() -> None:
+def test_purser_overspends_nothing_and_a_peer_that_is_not_installed_is_a_row_that_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(load, "CALLS", sized(3, load.CALLS))
     outcome = asyncio.run(measure(0.2, [Peer("nobody's", "nonesuch", "nonesuch", "nonesuch")]))
     assert all(outcome.results["gate"].values()), outcome.results
     *ours, nobody = outcome.results["ways"]

@@ -136,7 +136,7 @@ def test_ctrl_c_is_a_problem(purser: Purser) -> None:
 
 
 def test_a_closed_stdout_changes_nothing_else(purser: Purser) -> None:
-    for options, code in ("--version", 0), ("worker --json", 1):
+    for options, code in ("--version", 0), ("approvals list --json", 1):
         closed = f"{purser_command()[0]} {options} >&-"
         done = subprocess.run(["sh", "-c", closed], env=purser.env, cwd=purser.home, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (code, "")
@@ -149,9 +149,8 @@ def test_any_text_is_written_whatever_the_locale(purser: Purser, locale: dict[st
     messages = [{"role": "user", "content": "Grüße 安娜 😀"}]
     (purser.home / "talk.json").write_text(json.dumps(messages))
     there = Purser(purser.home, {**purser.env, **locale})
-    options = ("--budget", "400", "--model", "gpt-4o")
+    options = ("--budget", "400", "--model", "of-no-vocabulary")
     assert there.json("window", "talk.json", *options)["messages"] == messages
-    assert json.loads(there.run("redact", "talk.json").stdout) == messages
     done = there.run("window", "talk.json", *options)
     assert (done.returncode, done.stderr) == (0, "")
     assert r"Gr\xfc\xdfe \u5b89\u5a1c \U0001f600" in done.stdout

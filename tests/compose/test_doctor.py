@@ -21,14 +21,13 @@ from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.conversations import Conversations
 from tests.support.actors import ANA
 from tests.support.servers.forked import Forks
-from tests.support.servers.purser import Purser
 
 if TYPE_CHECKING:
     import asyncpg
 
 
-def test_with_nothing_running_it_says_how_to_start(tmp_path: Path) -> None:
-    answer = Purser.at(tmp_path).json("doctor", "--data", str(tmp_path / "data"))
+def test_with_nothing_running_it_says_how_to_start(forks: Forks, tmp_path: Path) -> None:
+    answer = forks.purser(tmp_path).json("doctor", "--data", str(tmp_path / "data"))
     states = {finding["name"]: finding["state"] for finding in answer["findings"]}
     assert {name for name, state in states.items() if state == "off"} == {
         "up",

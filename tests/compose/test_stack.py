@@ -26,6 +26,16 @@ from tests.support.servers.postgres_proxy import Trap, When, postgres_proxy
 from tests.support.servers.purser import processes_naming
 
 
+@pytest.fixture(scope="module")
+def initialized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data of a Postgres that tests start and stop: making it takes longer."""
+    data = tmp_path_factory.mktemp("initialized") / "postgres"
+    server = EmbeddedPostgres(data)
+    asyncio.run(server.start())
+    server.stop()
+    return data
+
+
 def test_a_free_port_is_chosen_where_the_preferred_one_is_taken() -> None:
     with socket.create_server((LOOPBACK, 0)) as taken:
         port = taken.getsockname()[1]
@@ -96,9 +106,9 @@ async def test_postgres_takes_its_configuration_keeps_its_data_and_reuses_a_runn
 
 @pytest.mark.stack
 async def test_stopping_postgres_waits_for_the_end_of_its_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    initialized: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = EmbeddedPostgres(tmp_path / "pg")
+    server = EmbeddedPostgres(initialized)
     await server.start()
     assert server._process is not None
     # What the package does may return earlier: it waits for the end of the pid file.
@@ -108,22 +118,22 @@ async def test_stopping_postgres_waits_for_the_end_of_its_process(
 
 
 @pytest.mark.stack
-async def test_the_lock_of_postgres_is_next_to_its_data_so_that_users_of_a_machine_share_none(tmp_path: Path) -> None:
-    server = EmbeddedPostgres(tmp_path / "postgres")
+async def test_the_lock_of_postgres_is_next_to_its_data_so_that_users_of_a_machine_share_none(
+    initialized: Path,
+) -> None:
+    server = EmbeddedPostgres(initialized)
     await server.start()
     try:
-        assert {path.name for path in tmp_path.iterdir()} == {"postgres", "postgres.lock"}
+        assert {path.name for path in initialized.parent.iterdir()} == {"postgres", "postgres.lock"}
     finally:
         server.stop()
 
 
 @pytest.mark.stack
-async def test_a_postgres_whose_pid_file_is_not_written_yet_is_waited_for(tmp_path: Path) -> None:
-    server = EmbeddedPostgres(tmp_path / "pg")
+async def test_a_postgres_whose_pid_file_is_not_written_yet_is_waited_for(initialized: Path) -> None:
+    server = EmbeddedPostgres(initialized)
     try:
-        await server.start()
-        server.stop()
-        pid_file = tmp_path / "pg" / "postmaster.pid"
+        pid_file = initialized / "postmaster.pid"
         pid_file.write_text(f"{os.getpid()}\n")
         starting = asyncio.create_task(server.start())
         await asyncio.sleep(0.2)
@@ -166,11 +176,13 @@ async def test_a_postgres_that_cannot_start_names_its_directory(tmp_path: Path) 
     assert failed.value.remedy
 
 
-async def test_a_postgres_that_does_not_start_says_why_and_does_not_advise_to_delete_its_data(tmp_path: Path) -> None:
-    server = EmbeddedPostgres(tmp_path / "postgres", {"shared_buffers": "a lot"})
+async def test_a_postgres_that_does_not_start_says_why_and_does_not_advise_to_delete_its_data(
+    initialized: Path,
+) -> None:
+    server = EmbeddedPostgres(initialized, {"shared_buffers": "a lot"})
     with pytest.raises(StackError, match=r"FATAL:.*configuration file") as failed:
         await server.start()
-    assert failed.value.remedy == f"Read {str(tmp_path / 'postgres' / 'log')!r}."
+    assert failed.value.remedy == f"Read {str(initialized / 'log')!r}."
 
 
 async def test_a_temporal_that_cannot_be_found_again_is_stopped(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from temporalio.api.enums.v1 import EventType, TaskQueueType
@@ -22,7 +23,7 @@ from purser.compose.settings import Settings
 from purser.compose.stack.temporal import find_temporal
 from purser.compose.versions import ReplayResult, replay_running
 from purser.workflows.gate import Gate
-from tests.support.servers.purser import Purser
+from tests.support.servers.forked import Forks
 from tests.support.world import World, eventually, world
 
 COMPLETED = EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
@@ -135,13 +136,12 @@ async def test_a_workflow_that_does_not_replay_is_named(system: World, monkeypat
 
 
 async def test_the_command_replays_and_ends(
-    system: World, dsn: str, temporal_address: str, tmp_path_factory: pytest.TempPathFactory
+    system: World, forks: Forks, dsn: str, temporal_address: str, tmp_path: Path
 ) -> None:
     task_id = await _waiting_task(system)
     await eventually(lambda: _replayed(system, task_id))
     places = {"dsn": dsn, "temporal_address": temporal_address, "task_queue": system.task_queue}
-    purser = Purser.at(tmp_path_factory.mktemp("verify"), **places)
-    shown = await asyncio.to_thread(purser.json, "worker", "--verify", "10")
+    shown = await asyncio.to_thread(forks.purser(tmp_path, **places).json, "worker", "--verify", "10")
     assert shown == {"ok": True, "replayed": 2, "failed": {}}
 
 

@@ -12,6 +12,7 @@ from purser.activities.tasks.file import TaskFile
 from purser.budget.usage import Usage
 from purser.compose.demo.content import conversation, recording, task_file
 from purser.compose.demo.progress import Line, changes
+from purser.compose.demo.stack import stack_settings
 from purser.compose.demo.tools.records import QUESTIONS, answer
 from tests.support.runs.proof import some
 from tests.support.servers.forked import Forks
@@ -85,6 +86,7 @@ def test_without_a_terminal_every_figure_agrees_and_keep_leaves_it_running(purse
 
 
 @pytest.mark.stack
+@pytest.mark.proof
 def test_a_denial_from_another_terminal_ends_it_and_the_report_says_so(commands: Purser) -> None:
     with Terminal.running(commands, "demo") as terminal:
         approval, data = terminal.wait_for(r"purser approvals approve (\S+) --tokens \d+ --data (\S+)\n").groups()
@@ -129,6 +131,12 @@ def test_with_a_real_model_every_agent_uses_it_at_its_default_address() -> None:
     agents = task_file(api_base=None, model="anthropic/claude-sonnet-4-5")["agents"]
     assert {agent["model"] for agent in agents} == {"anthropic/claude-sonnet-4-5"}
     assert not any("api_base" in agent for agent in agents)
+
+
+def test_a_real_model_is_called_with_the_keys_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PURSER_PROVIDER_KEYS", '{"openai": "sk-of-the-user"}')
+    keys = [stack_settings(tmp_path, provider=provider).provider_keys for provider in (None, PROVIDER)]
+    assert [sorted(one) for one in keys] == [["openai"], []]
 
 
 def test_the_recorded_agents_quote_what_their_tools_return() -> None:

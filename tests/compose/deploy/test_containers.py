@@ -84,8 +84,11 @@ class Image:
     def _here(self, command: str) -> str:
         moved = re.sub(r"(?<=\s)/(tools|purser|wheel)\b", lambda found: f"{self.folder}/{found[1]}", command)
         moved = moved.replace(" python -m", f" {sys.executable} -m")
-        # As in the Makefile: uv installs the same files in a tenth of the time; where it finds none, pip takes over.
-        either = rf"{{ {Path(sys.executable).with_name('uv')} pip install --python \1 \2 || \1 -m pip install \2; }} "
+        # As in the Makefile: uv does the same in a tenth of the time; where it finds no packages, pip takes over.
+        uv = Path(sys.executable).with_name("uv")
+        venv = rf"{{ {uv} venv --seed --python {sys.executable} \1 || {sys.executable} -m venv \1; }}"
+        moved = re.sub(r"\S+ -m venv (\S+)", venv, moved)
+        either = rf"{{ {uv} pip install --python \1 \2 || \1 -m pip install \2; }} "
         return re.sub(r"(\S+) -m pip install ([^&]+)", either, moved)
 
 

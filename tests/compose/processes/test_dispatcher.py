@@ -28,7 +28,8 @@ from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Path, Scope
-from purser.compose.processes.dispatcher import SWEPT, Dispatcher, run_background
+from purser.compose.processes import dispatcher as module
+from purser.compose.processes.dispatcher import Dispatcher, run_background
 from purser.compose.stack.temporal import EmbeddedTemporal
 from purser.workflows.contract import START, ApprovalDecided, TaskRef
 from tests.support.actors import TESTER
@@ -227,9 +228,10 @@ async def test_deadlines_and_leases_end_and_workflows_are_woken_by_any_number_of
 
 
 async def test_a_backlog_is_ended_at_once_and_not_a_part_of_it_every_few_seconds(
-    pool: Pool, dispatcher: Dispatcher
+    pool: Pool, dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, count = LedgerSettings(), SWEPT + 30
+    monkeypatch.setattr(module, "SWEPT", 10)
+    settings, count = LedgerSettings(), module.SWEPT + 3
     ledger, policies, approvals = Ledger(pool, settings), Policies(pool, settings), Approvals(pool, settings)
     for number in range(count):
         scope = Scope.parse(f"session:s{number}")

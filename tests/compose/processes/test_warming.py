@@ -67,17 +67,23 @@ async def test_the_first_call_of_the_proxy_imports_little_of_litellm(
 
 
 COLLECTION = """
-import gc, json, sys, threading
+import gc, json, threading
+from unittest.mock import Mock
+from purser.activities.models import litellm_library
 from purser.compose.processes.warming import warm_up_models
+from purser.context import tokens
+left = []
+# As many objects as the import of LiteLLM leaves, without its seconds.
+litellm_library.litellm_library = lambda: left.extend([] for _ in range(100_000))
+tokens.warm_up = Mock()
 warm_up_models()
 [importing] = [thread for thread in threading.enumerate() if thread.name == "model libraries"]
 importing.join()
-print(json.dumps(["litellm" in sys.modules, gc.get_freeze_count(), len(gc.get_objects())]))
+print(json.dumps([len(left), gc.get_freeze_count(), len(gc.get_objects())]))
 """
 
 
 def test_no_full_garbage_collection_traverses_what_the_import_has_left() -> None:
     done = subprocess.run([sys.executable, "-c", COLLECTION], capture_output=True, text=True, check=True)
-    is_imported, frozen, seen = json.loads(done.stdout.splitlines()[-1])
-    assert is_imported
-    assert frozen > 100_000 > 10_000 > seen
+    left, frozen, seen = json.loads(done.stdout.splitlines()[-1])
+    assert frozen > left > 10_000 > seen

@@ -93,7 +93,7 @@ def test_a_ladder_is_exported_as_it_was_applied_and_a_change_of_it_is_shown(
         ("- 1\n", "is no document of policies"),
         ("policies:\n  user:a: {mood: hard}\n", "unknown field 'mood'"),
         ("policies: !!python/object/apply:os.getcwd []\n", "neither YAML nor JSON"),
-        ("[" * 100_000, "is nested too deeply"),
+        ("[" * 10_000, "is nested too deeply"),
     ],
 )
 def test_a_wrong_file_is_named_with_its_fault_and_changes_nothing(

@@ -9,6 +9,7 @@ from tests.support.servers.forked import Forks
 
 
 @pytest.mark.stack
+@pytest.mark.proof
 def test_without_a_key_it_says_which_variable_to_set(tmp_path: Path, forks: Forks) -> None:
     purser = forks.purser(tmp_path)
     keyless = replace(purser, env={name: value for name, value in purser.env.items() if name != "OPENAI_API_KEY"})

@@ -2,6 +2,7 @@
 
 from purser.context.redaction.detectors.addresses import find_emails, find_ips
 from purser.context.redaction.detectors.cards import find_cards
+from purser.context.redaction.detectors.columns import find_columns_of_keys, find_columns_of_secrets
 from purser.context.redaction.detectors.credentials import LABELS_OF_KEYS, find_cookies, find_keys, find_labelled_keys
 from purser.context.redaction.detectors.identifiers import find_ibans, find_national_ids, find_ssns
 from purser.context.redaction.detectors.passwords import (
@@ -25,8 +26,10 @@ SPECIFIC = (
     Detector("CARD", find_cards),
     Detector("SSN", find_ssns),
     Detector("API_KEY", find_labelled_keys, LABELS_OF_KEYS),
+    Detector("API_KEY", find_columns_of_keys, LABELS_OF_KEYS),
     Detector("API_KEY", find_cookies, ("=",)),
     Detector("SECRET", find_secrets, LABELS_OF_SECRETS),
+    Detector("SECRET", find_columns_of_secrets, LABELS_OF_SECRETS),
     Detector("SECRET", find_codes, SIGNS_OF_CODES),
     Detector("IP", find_ips),
 )

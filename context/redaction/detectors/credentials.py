@@ -33,10 +33,10 @@ _AUTHORIZATION = re.compile(
 )
 _URL_KEY = re.compile(r"://(?P<value>[A-Za-z0-9_-]{20,}+)@")
 
-_KEY_LABEL = r"""(?:api|access|auth|app|private|encryption|signing|session|subscription|account|shared[ ]?access)
+KEY_LABEL = r"""(?:api|access|auth|app|private|encryption|signing|session|subscription|account|shared[ ]?access)
     [ _-]?key(?:[ _-]?id)?|(?:[a-z]{2,10}[_-])?token|(?:session|auth|login)[ _-]?cookie|(?:api|访问|接口
       |授权)[ ]?(?:密钥|秘钥|令牌)|令牌"""
-_LABELLED_KEY = labelled(_KEY_LABEL)
+_LABELLED_KEY = labelled(KEY_LABEL)
 _SPACED_KEY = re.compile(
     r"(?<![A-Za-z0-9])(?:api|access|auth|refresh)[ _-](?:key|token)[ ](?P<value>[A-Za-z0-9]{24,}+)(?![\w./-])",
     re.IGNORECASE,
@@ -75,25 +75,25 @@ def find_labelled_keys(view: str) -> Iterator[Found]:
     for match in _LABELLED_KEY.finditer(view):
         group = "quoted" if match["quote"] else "value"
         value = match[group].rstrip(".:)]}")
-        if len(value) >= (24 if match["later"] else 8) and _is_mixed(value) and not is_code(value):
+        if len(value) >= (24 if match["later"] else 8) and is_mixed(value) and not is_code(value):
             yield Found(match.start(group), match.start(group) + len(value), "API_KEY", value)
     for match in _SPACED_KEY.finditer(view):
-        if _is_mixed(match["value"]):
+        if is_mixed(match["value"]):
             yield found_in(match, "value", "API_KEY")
     for match in _AWS_SECRET.finditer(view):
         value = match["value"]
-        if _is_mixed(value) and value.lower() != value != value.upper():
+        if is_mixed(value) and value.lower() != value != value.upper():
             yield found_in(match, "value", "API_KEY")
 
 
 def find_cookies(view: str) -> Iterator[Found]:
     """Finds cookies of sessions: by name, and in a header also by their random value."""
     for match in _KNOWN_COOKIE.finditer(view):
-        if _is_mixed(match["value"]) or match["value"].isdigit():
+        if is_mixed(match["value"]) or match["value"].isdigit():
             yield found_in(match, "value", "API_KEY")
     for header in _COOKIE_HEADER.finditer(view):
         for match in _COOKIE.finditer(view, header.start("pairs"), header.end("pairs")):
-            if _is_mixed(match["value"]) and (_SESSION.search(match["name"]) or len(match["value"]) >= 24):
+            if is_mixed(match["value"]) and (_SESSION.search(match["name"]) or len(match["value"]) >= 24):
                 yield found_in(match, "value", "API_KEY")
 
 
@@ -102,5 +102,6 @@ def _is_random(value: str) -> bool:
     return any(map(str.isdigit, value)) or (value != value.lower() and value != value.upper())
 
 
-def _is_mixed(value: str) -> bool:
+def is_mixed(value: str) -> bool:
+    """Whether a value has letters and digits."""
     return any(map(str.isdigit, value)) and any(map(str.isalpha, value))

@@ -8,19 +8,19 @@ from purser.context.redaction.findings import TAKEN, Found
 
 # --- by label --------------------------------------------------------------------------------------------------------
 
-_SECRET_LABEL = r"""(?:password|passwd|passphrase|passcode|pwd|secret(?:[ _-]?(?:key|token|value|code))?)\d?
+SECRET_LABEL = r"""(?:password|passwd|passphrase|passcode|pwd|secret(?:[ _-]?(?:key|token|value|code))?)\d?
     |密码|密碼|口令|密钥|秘钥|暗号|パスワード|비밀번호|패스워드|암호|contraseña|mot[ ]de[ ]passe
     |passwort|kennwort|senha|пароль|wachtwoord|hasło
     |lösenord|şifre|पासवर्ड|كلمة[ ]المرور|mật[ ]khẩu|kata[ ]sandi"""
-_SECRET = labelled(_SECRET_LABEL)
+_SECRET = labelled(SECRET_LABEL)
 _BELOW = re.compile(
-    rf"(?:{_SECRET_LABEL})[ ]?:[ ]?\n[ ]{{0,4}}(?P<value>[^\s\"'`<>|]{{6,64}}+)(?=[ ]?(?:\n|\Z))",
+    rf"(?:{SECRET_LABEL})[ ]?:[ ]?\n[ ]{{0,4}}(?P<value>[^\s\"'`<>|]{{6,64}}+)(?=[ ]?(?:\n|\Z))",
     re.VERBOSE | re.IGNORECASE,
 )
 """A value that has the line below its label to itself."""
 _CELL = re.compile(
-    rf"\|[ ]{{0,20}}[*_`]{{0,3}}(?:[^\W_][\w.-]{{0,24}}[ _-])?(?:{_SECRET_LABEL})[:*_`]{{0,4}}[ ]{{0,20}}\|"
-    r"[ ]{0,20}`?(?P<value>[^\s\"'`<>|]{8,64}+)(?=`?[ ]{0,20}\|)",
+    rf"\|[ ]{{0,20}}[*_`]{{0,3}}(?:[^\W_][\w.-]{{0,24}}[ _-])?(?:{SECRET_LABEL})[:*_`]{{0,4}}[ ]{{0,20}}\|"
+    r"[ ]{0,20}`?(?P<value>[^\s\"'`<>|]{1,64}+)(?=`?[ ]{0,20}\|)",
     re.VERBOSE | re.IGNORECASE,
 )
 """A value in the cell of a table beside its label."""
@@ -186,7 +186,7 @@ def find_secrets(view: str) -> Iterator[Found]:
         if _looks_chosen(match["value"]) and not _is_described(match["value"]):
             yield found_in(match, "value", "SECRET")
     for match in _CELL.finditer(view):
-        if _is_of_cell(match["value"]) and not _is_described(match["value"]):
+        if is_secret_of_cell(match["value"]):
             yield found_in(match, "value", "SECRET")
     for match in _SHORT.finditer(view):
         group, value = ("quoted", match["quoted"]) if match["quote"] else ("value", _bare(match))
@@ -219,8 +219,10 @@ def _looks_chosen(value: str) -> bool:
     return bool(_STRONG.search(value)) and any(map(str.isalpha, value)) and not _MEASURE.match(value)
 
 
-def _is_of_cell(value: str) -> bool:
-    """Whether a value in a table looks chosen, and is neither a type nor a rule."""
+def is_secret_of_cell(value: str) -> bool:
+    """Whether a value in a table looks chosen, and is neither a type, nor a rule, nor code."""
+    if len(value) < 8 or _is_described(value):
+        return False
     letters_and_digits = value.isascii() and value.isalnum() and _looks_chosen(value)
     return (letters_and_digits and not _TYPE.match(value)) or bool(_MIXED.match(value))
 

@@ -12,6 +12,7 @@ PIECES = [
     piece.replace("⏎", "\n").replace("␣", "\u200b")
     for piece in """
 a|1|@|a@|a@a.|:|1:|1.|1,|1-|12 |(|+1 |"|\\n|中|[|[EMAIL_1]|x@y.org |⏎|␣|4␣|+|::|=|<|&|%40|&#64;|\\u0040|(at|&lt;
+user,password⏎|user,password⏎a,b1c2d3e4⏎|password;
 password=|password="|password: a |password⏎|password to |password for x |pass:|密码|token:|value: |--pass |<a>|secret.
 ://a:|://a:bbbbbb|://a:b@|u:p@|a:b@|-u a:b |mysql |mysql -p|login |login a password |creds: a/b |h:1:d:u:|identified by
 cookie: |cookie: a=b;|a=b;|basic |ssn |sk-|SG.a|eyJaaaaaa-|Maaaaaaaaaaaaaaaaaaaaaaaaa-

@@ -84,8 +84,8 @@ class WindowBuilder:
 
     @property
     def whole_tokens(self) -> int:
-        """Tokens of a window that leaves nothing out."""
-        return self.overhead + Figures.of(self.conversation.messages).tokens + self.unread.tokens
+        """Tokens of a window that leaves nothing out and adds nothing."""
+        return self.overhead + sum(ref.tokens for ref in self.conversation.messages) + self.unread.tokens
 
     def texts_of(self, refs: Sequence[MessageRef]) -> list[Message]:
         """The messages; raises `TextsMissing` if some were not read."""

@@ -280,14 +280,14 @@ def window_of(cut: Cut) -> Window:
     else:
         covered += unread_covered
     shown = [one for one in (builder.stored if stored else None, summary.message if summary else None) if one]
-    tokens = cut.tokens
+    tokens, added = cut.tokens, sum(ref.added for ref in verbatim)
     placed = _placed(builder, verbatim, shown)
     unasked = (ref.seq for ref in verbatim if ref.added and ref.role == "tool")
     removed_count = len(conversation.messages) + builder.unread.messages - len(verbatim)
     stats = WindowStats(
         optimization_applied=bool(removed_count or trims),
         messages_removed=removed_count,
-        tokens_saved=builder.whole_tokens + sum(trim.tokens_left_out for trim in cut.trims) - tokens,
+        tokens_saved=builder.whole_tokens + sum(trim.tokens_left_out for trim in cut.trims) + added - tokens,
         strategy_chosen=cutter.rule.name,
         strategy_reason=cut.reason,
         summary_generated=summary is not None,

@@ -44,7 +44,7 @@ def talk(count: int) -> list[Message]:
 
 
 def transcript(chance: random.Random) -> list[Message]:
-    """Some hundred messages: parallel, nested and open calls, a few pins and system messages."""
+    """Some hundred messages: parallel, nested, open and late calls, a few pins and system messages."""
     found = [Message("system", "Be brief.")] if chance.random() < 0.5 else []
     for _ in range(chance.randint(80, 160)):
         words = "word " * chance.randint(1, 60)
@@ -57,7 +57,8 @@ def transcript(chance: random.Random) -> list[Message]:
                 ids = [f"c{chance.randint(0, 3)}-{place}" for place in range(chance.randint(1, 3))]
                 nested = [user(words)] if chance.random() < 0.1 else []
                 answers = [result(one, words) for one in ids if chance.random() < 0.95]
-                found += [calling(*ids), *nested, *answers]
+                late = [result(ids[0], words)] if chance.random() < 0.2 else []
+                found += [calling(*ids), *nested, *answers, assistant(words), user(words), *late]
         if chance.random() < 0.01:
             found.append(Message("system", "Note."))
     return found

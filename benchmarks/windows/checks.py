@@ -8,7 +8,7 @@ from purser.benchmarks.data import Row
 from purser.context.conversation.messages import SYSTEM_ROLES, Message, group
 from purser.context.tokens import PER_CONVERSATION, PER_MESSAGE, count_request, count_text
 from purser.context.windows import Window
-from purser.context.windows.linking import MISSING, UNASKED
+from purser.context.windows.linking import LATE_RESULT, NO_RESULT
 
 _FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
 
@@ -68,9 +68,9 @@ class Case:
         called = Counter(identifier for one in held for identifier in one.call_ids)
         answered = Counter(one.tool_call_id for one in held if one.tool_call_id is not None)
         missing = 0 if index == len(self.groups) - 1 else (called - answered).total()
-        unasked = (answered - called).total()
-        marks = [count_text(mark, self.model).tokens for mark in (MISSING, UNASKED)]
-        return own + missing * (PER_MESSAGE + marks[0]) + unasked * marks[1]
+        unmatched = (answered - called).total()
+        marks = [count_text(mark, self.model).tokens for mark in (NO_RESULT, LATE_RESULT)]
+        return own + missing * (PER_MESSAGE + marks[0]) + unmatched * marks[1]
 
     @property
     def waits(self) -> bool:
@@ -138,7 +138,7 @@ def faults(case: Case, window: Window, *, maximal: bool) -> Iterator[str]:
 
 def _is_whole(shown: Message, message: Message) -> bool:
     """Whether a message is shown as it is, or below a line that says that a tool returned it later."""
-    return shown == message or (message.role == "tool" and shown.text == f"{UNASKED}\n{message.text}")
+    return shown == message or (message.role == "tool" and shown.text == f"{LATE_RESULT}\n{message.text}")
 
 
 def _calls(case: Case, window: Window) -> Iterator[str]:

@@ -125,7 +125,7 @@ class Group(NamedTuple):
                     yield ref, place
 
     @property
-    def unasked(self) -> Iterator[MessageRef]:
+    def unmatched(self) -> Iterator[MessageRef]:
         """Yields each result without its call."""
         callers = link(self.refs).callers
         yield from (ref for at, ref in enumerate(self.refs) if ref.tool_call_id is not None and at not in callers)

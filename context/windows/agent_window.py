@@ -25,7 +25,7 @@ from purser.context.strategies import Part
 from purser.context.strategies.settings import share
 from purser.context.tokens import PER_CONVERSATION
 from purser.context.windows.engine import OVER_BUDGET, Cutter, Room, Selection, choose_rule, is_crowded
-from purser.context.windows.linking import mended, sendable
+from purser.context.windows.linking import repaired_seqs, sendable
 from purser.context.windows.plans import Dropped, MemoryRef, PersonalRef, TextRef, View, WindowPlan
 from purser.context.windows.trimming import DOCUMENTS, Trims, clear_old_results, fit_required, show_all, trimmed
 
@@ -226,7 +226,7 @@ def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
     return View(
         thread=conversation.thread,
         seqs=tuple(ref.seq for ref in shown),
-        mended=mended(shown),
+        repaired=repaired_seqs(shown),
         summary=summary if with_summary else None,
         dropped=tuple(sorted(dropped, key=lambda one: one.first_seq)),
         tokens=cutter.tokens(selection.verbatim) + (summary.tokens if summary is not None and with_summary else 0),
@@ -234,7 +234,7 @@ def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
 
 
 def _messages_of(view: View, texts: Mapping[int, Message]) -> list[Message]:
-    return [message for _, message in sendable([(seq, texts[seq]) for seq in view.seqs], view.mended)]
+    return [message for _, message in sendable([(seq, texts[seq]) for seq in view.seqs], view.repaired)]
 
 
 def _sized(trims: Trims, sizes: Mapping[int, int] | None) -> Trims:

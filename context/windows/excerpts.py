@@ -55,4 +55,4 @@ def gap_end(newer: Sequence[MessageRef], end: int) -> int:
     waits = takewhile(lambda pair: pair[1].role != "assistant" or pair[0].role == "assistant", pairwise(newer))
     last = max((ref.seq for _, ref in waits), default=newer[0].seq)
     reached = (one for one in known.groups if one.first_seq <= last)
-    return max((one.last_seq for one in reached if any(one.unasked)), default=end)
+    return max((one.last_seq for one in reached if any(one.unmatched)), default=end)

@@ -14,9 +14,9 @@ from purser.context.conversation.conversations import Conversation, MessageRef
 from purser.context.conversation.messages import Message, link
 from purser.context.tokens import PER_MESSAGE
 
-MISSING = "[no result is stored here]"
+NO_RESULT = "[no result is stored here]"
 """What a window shows as the result of a call that has none."""
-UNASKED = "[a tool returned this later:]"
+LATE_RESULT = "[a tool returned this later:]"
 """What a window shows above a result that does not follow its call."""
 
 
@@ -37,29 +37,29 @@ def linked(conversation: Conversation, count: CountText, *, question_follows: bo
     groups = conversation.groups
     complete = groups if question_follows else groups[:-1]
     missing = [ref.seq for one in complete for ref, _ in one.unanswered]
-    unasked = [ref.seq for one in groups for ref in one.unasked]
-    if not missing and not unasked:
+    unmatched = [ref.seq for one in groups for ref in one.unmatched]
+    if not missing and not unmatched:
         return conversation
-    added = dict.fromkeys(unasked, count(UNASKED))
+    added = dict.fromkeys(unmatched, count(LATE_RESULT))
     for seq in missing:
-        added[seq] = added.get(seq, 0) + PER_MESSAGE + count(MISSING)
+        added[seq] = added.get(seq, 0) + PER_MESSAGE + count(NO_RESULT)
     refs = (ref._replace(added=added.get(ref.seq, 0)) for ref in conversation.messages)
     return replace(conversation, messages=tuple(refs))
 
 
-def mended(refs: Iterable[MessageRef]) -> tuple[int, ...]:
+def repaired_seqs(refs: Iterable[MessageRef]) -> tuple[int, ...]:
     """Sequence numbers of the messages to which `linked` added tokens."""
     return tuple(ref.seq for ref in refs if ref.added)
 
 
-def sendable(shown: Sequence[tuple[int, Message]], mended: Collection[int]) -> Iterator[tuple[int | None, Message]]:
+def sendable(shown: Sequence[tuple[int, Message]], repaired: Collection[int]) -> Iterator[tuple[int | None, Message]]:
     """Yields messages as providers accept them, each with its sequence number, or `None` for an added message.
 
     Args:
         shown: whole groups of a conversation, with their sequence numbers.
-        mended: sequence numbers of calls to complete and of results that do not follow their call.
+        repaired: sequence numbers of calls to complete and of results that do not follow their call.
     """
-    messages = [_unasked(one) if seq in mended and one.role == "tool" else one for seq, one in shown]
+    messages = [_as_message(one) if seq in repaired and one.role == "tool" else one for seq, one in shown]
     results_of, callers = defaultdict[int, list[int]](list), link(messages).callers
     for result, caller in callers.items():
         results_of[caller].append(result)
@@ -70,14 +70,14 @@ def sendable(shown: Sequence[tuple[int, Message]], mended: Collection[int]) -> I
         yield seq, message
         results = [shown[result] for result in results_of[place]]
         yield from results
-        if seq in mended:
+        if seq in repaired:
             answered = {result.tool_call_id for _, result in results}
             missing = [identifier for identifier in message.call_ids if identifier not in answered]
-            yield from ((None, Message("tool", MISSING, tool_call_id=identifier)) for identifier in missing)
+            yield from ((None, Message("tool", NO_RESULT, tool_call_id=identifier)) for identifier in missing)
 
 
-def _unasked(result: Message) -> Message:
+def _as_message(result: Message) -> Message:
     """A result as a message of its own. Its text stays as it is, below a line that says where it comes from."""
     content = result.content or ""
     parts = ({"type": "text", "text": content},) if isinstance(content, str) else content
-    return replace(result, role="user", content=({"type": "text", "text": UNASKED}, *parts), tool_call_id=None)
+    return replace(result, role="user", content=({"type": "text", "text": LATE_RESULT}, *parts), tool_call_id=None)

@@ -18,7 +18,7 @@ from purser.context.strategies.settings import share
 from purser.context.tokens import count_message
 from purser.context.windows.builder import Summarize, WindowBuilder, trim_to_fit
 from purser.context.windows.engine import OVER_BUDGET, Cutter, Selection, choose_rule, is_crowded
-from purser.context.windows.linking import linked, mended, sendable
+from purser.context.windows.linking import linked, repaired_seqs, sendable
 from purser.context.windows.runs import joined, unread_runs
 from purser.context.windows.trimming import Remedy, Trim
 
@@ -282,7 +282,7 @@ def window_of(cut: Cut) -> Window:
     shown = [one for one in (builder.stored if stored else None, summary.message if summary else None) if one]
     tokens, added = cut.tokens, sum(ref.added for ref in verbatim)
     placed = _placed(builder, verbatim, shown)
-    unasked = (ref.seq for ref in verbatim if ref.added and ref.role == "tool")
+    unmatched = (ref.seq for ref in verbatim if ref.added and ref.role == "tool")
     removed_count = len(conversation.messages) + builder.unread.messages - len(verbatim)
     stats = WindowStats(
         optimization_applied=bool(removed_count or trims),
@@ -306,7 +306,7 @@ def window_of(cut: Cut) -> Window:
         stats=stats,
         version=stored.version if stored else 0,
         omitted=tuple(left_out),
-        changed=frozenset([*(trim.seq for trim in trims), *unasked]),
+        changed=frozenset([*(trim.seq for trim in trims), *unmatched]),
     )
 
 
@@ -319,7 +319,7 @@ def _placed(
 ) -> list[tuple[int | None, Message]]:
     """The messages of a window in the order of its parts, each with its index."""
     read = [(ref.seq, message) for ref, message in zip(verbatim, builder.texts_of(verbatim), strict=True)]
-    own = list(sendable(read, mended(verbatim)))
+    own = list(sendable(read, repaired_seqs(verbatim)))
     block = next((place for place, (_, one) in enumerate(own) if one.role not in SYSTEM_ROLES), len(own))
     requests = {ref.seq for ref in verbatim if ref.role == "user"}
     newest = max((place for place, (seq, _) in enumerate(own) if seq in requests), default=len(own))

@@ -70,7 +70,7 @@ class View:
     dropped: tuple[Dropped, ...] = ()
     tokens: int = 0
     """Tokens of summary and messages."""
-    mended: tuple[int, ...] = ()
+    repaired: tuple[int, ...] = ()
     """Messages that `purser.context.windows.linking` completes: calls without results, and results without calls."""
 
 
@@ -189,5 +189,5 @@ def _view(value: Mapping[str, Any]) -> View:
         summary=SummaryRef(**value["summary"]) if value["summary"] else None,
         dropped=tuple(Dropped(**one) for one in value["dropped"]),
         tokens=value["tokens"],
-        mended=tuple(value.get("mended", ())),
+        repaired=tuple(value.get("repaired", ())),
     )

@@ -16,7 +16,7 @@ from purser.context.compression.requests import unchanged
 from purser.context.conversation.messages import Message
 from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.redaction import custom_detectors
-from purser.context.windows.linking import MISSING
+from purser.context.windows.linking import NO_RESULT
 from purser.workflows.contract import CompressResult, CompressSessionInput, WorkflowName
 from tests.support.actors import ANA
 from tests.support.budgets.prices import per_million
@@ -78,7 +78,7 @@ async def test_a_provider_accepts_a_session_whose_calls_lack_results_or_got_them
     assert [message["role"] for message in prompt] == [
         "system", "user", "assistant", "tool", "user", "assistant", "tool", "user", "assistant", "user", "user", "user"
     ]  # fmt: skip
-    assert [message["content"] for message in prompt if message["role"] == "tool"] == [MISSING, MISSING]
+    assert [message["content"] for message in prompt if message["role"] == "tool"] == [NO_RESULT, NO_RESULT]
 
 
 async def test_documents_of_the_task_precede_its_input(system: World) -> None:

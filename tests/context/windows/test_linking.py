@@ -5,7 +5,7 @@ import pytest
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_request
 from purser.context.windows import build_window
-from purser.context.windows.linking import MISSING, UNASKED
+from purser.context.windows.linking import LATE_RESULT, NO_RESULT
 from tests.support.context.conversations import assistant, calling, result, user
 from tests.support.context.windows import indexes, requested, texts, window
 
@@ -25,18 +25,18 @@ def test_a_call_without_a_result_is_answered_by_a_mark() -> None:
         ("user", None, "Go."),
         ("assistant", None, ""),
         ("tool", "b", "found"),
-        ("tool", "a", MISSING),
+        ("tool", "a", NO_RESULT),
         ("user", None, "Well?"),
     ]
 
 
 def test_a_result_that_comes_after_further_turns_is_shown_where_it_came_as_what_a_tool_returned() -> None:
     assert shown([user("Go."), calling("a"), user("Hm."), *GO_ON, result("a"), user("Well?")])[2:] == [
-        ("tool", "a", MISSING),
+        ("tool", "a", NO_RESULT),
         ("user", None, "Hm."),
         ("assistant", None, "Meanwhile."),
         ("user", None, "And the weather?"),
-        ("user", None, f"{UNASKED}\nfound"),
+        ("user", None, f"{LATE_RESULT}\nfound"),
         ("user", None, "Well?"),
     ]
 
@@ -57,7 +57,7 @@ def test_a_result_follows_its_call_also_if_a_message_of_the_user_came_first() ->
 def test_a_second_result_and_a_result_without_any_call_say_that_a_tool_returned_them() -> None:
     messages = [result("x", "lost"), user("Go."), calling("a"), result("a"), result("a", "again"), user("Well?")]
     assert [text for _, _, text in shown(messages)] == [
-        f"{UNASKED}\nlost", "Go.", "", "found", f"{UNASKED}\nagain", "Well?"
+        f"{LATE_RESULT}\nlost", "Go.", "", "found", f"{LATE_RESULT}\nagain", "Well?"
     ]  # fmt: skip
 
 
@@ -72,11 +72,11 @@ def test_turns_between_a_call_and_a_late_result_are_cut_one_by_one() -> None:
     turns = [one for number in range(40) for one in (user(f"Question {number}?"), assistant(f"Answer {number}."))]
     found = window([user("Go."), calling("a"), *turns, result("a"), user("Well?")], 300, "token_truncation")
     assert len(found.messages) > 20
-    assert texts(found)[-3:] == ["Answer 39.", f"{UNASKED}\nfound", "Well?"]
+    assert texts(found)[-3:] == ["Answer 39.", f"{LATE_RESULT}\nfound", "Well?"]
 
 
 def test_a_result_with_parts_keeps_them_below_the_mark() -> None:
     image = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
     found = window([user("Go."), Message("tool", (image,), tool_call_id="x"), user("Well?")], 10_000)
-    assert found.messages[1].content == ({"type": "text", "text": UNASKED}, image)
+    assert found.messages[1].content == ({"type": "text", "text": LATE_RESULT}, image)
     assert found.changed == {1}

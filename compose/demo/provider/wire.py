@@ -38,7 +38,7 @@ class Message(Wire):
     """`system`, `developer`, `user`, `assistant` or `tool`."""
     content: str | tuple[dict[str, Any], ...] | None = None
     """Text, parts (text, images), or None where there are only tool calls."""
-    name: str | None = None
+    name: str | None = Field(default=None, max_length=64, pattern=r"^[^\s<|\\/>]+$")
     """Name of the speaker, if the client sends one."""
     tool_calls: tuple[ToolCall, ...] | None = None
     """Tool calls of an assistant message."""
@@ -89,14 +89,14 @@ class ChatRequest(Wire):
     def _results_follow_their_calls(cls, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         due: set[str] = set()
         for message in messages:
-            if message.role == "tool" and message.tool_call_id not in due:
+            if message.role != "tool":
+                _refuse_missing(due)
+                due = {call.id for call in message.tool_calls or ()}
+            elif message.tool_call_id in due:
+                due.remove(message.tool_call_id)
+            else:
                 raise ValueError("a message with role 'tool' must follow the message with its tool call")
-            if message.role != "tool" and due:
-                raise ValueError(f"tool calls must be followed by their results: {', '.join(sorted(due))} has none")
-            due -= {message.tool_call_id or ""}
-            due |= {call.id for call in message.tool_calls or ()}
-        if due:
-            raise ValueError(f"tool calls must be followed by their results: {', '.join(sorted(due))} has none")
+        _refuse_missing(due)
         return messages
 
     @property
@@ -248,3 +248,8 @@ ModelRequest = ChatRequest | EmbeddingRequest
 def error_payload(message: str, kind: str, code: str | None = None) -> dict[str, Any]:
     """An error response body of the protocol."""
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def _refuse_missing(due: set[str]) -> None:
+    if due:
+        raise ValueError(f"tool calls must be followed by their results: {', '.join(sorted(due))} has none")

@@ -4,15 +4,16 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import NoReturn
 
 from purser.activities.calls.patience import outlasting
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.errors import Cost, ProviderError
 from purser.activities.models.egress.transport import SendPermit
-from purser.budget.errors import BudgetError
+from purser.budget.errors import BudgetError, LedgerUnavailable
 from purser.budget.gate import Amount, GateAnswer
-from purser.budget.holds import HoldRequest, Report
+from purser.budget.holds import AttemptAnswer, HoldRequest, Report
 from purser.budget.postgres.connections.pools import Connection
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.call_prices import Unpriced, charge, ignore_unpriced, outcome_of
@@ -77,7 +78,7 @@ class Attempts:
             NotStarted: the budget has no room for another attempt.
             HoldClosed, LedgerUnavailable
         """
-        answer = await uncancelled(self.ledger.start_attempt(tenant, hold_id, most=most))
+        answer = await uncancelled(self._start(tenant, hold_id, most))
         if answer.gate is not None:
             raise NotStarted(answer.gate, answer.amount)
         attempt = Attempt(tenant, model, hold_id, answer.attempt, asked, answer.amount, cap)
@@ -86,6 +87,19 @@ class Attempts:
             await uncancelled(outlasting(lambda: self.settle(attempt, nothing)))
             raise asyncio.CancelledError
         return attempt
+
+    async def _start(self, tenant: str, hold_id: str, most: Amount | None) -> AttemptAnswer:
+        sent_at = monotonic()
+
+        async def again() -> AttemptAnswer:
+            number = await self.ledger.attempt_since(tenant, hold_id, sent_at)
+            return await self.ledger.start_attempt(tenant, hold_id, number, most=most)
+
+        try:
+            return await self.ledger.start_attempt(tenant, hold_id, most=most)
+        except LedgerUnavailable:
+            # It may have started nevertheless. To start the next one would charge it, although nothing was sent.
+            return await outlasting(again)
 
     def report(self, attempt: Attempt, usage: Usage, provider_request_id: str = "") -> Report:
         """Returns the usage of an attempt with its cost, and the provider's own id of the request if it sent one.

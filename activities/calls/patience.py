@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from time import monotonic
 from typing import TypeVar
 
 from purser.budget.errors import LedgerUnavailable
@@ -13,12 +14,13 @@ _LONGEST_PAUSE_S = 5.0
 
 
 async def outlasting(step: Callable[[], Awaitable[T]]) -> T:
-    """Runs `step`, again while the ledger is unavailable; raises `TimeoutError` after `PATIENCE_S`."""
-    async with asyncio.timeout(PATIENCE_S):
-        pause = 0.1
-        while True:
-            try:
-                return await step()
-            except LedgerUnavailable:
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE_S)
+    """Runs `step`, again while the ledger is unavailable; raises `LedgerUnavailable` after `PATIENCE_S`."""
+    pause, until = 0.1, monotonic() + PATIENCE_S
+    while True:
+        try:
+            return await step()
+        except LedgerUnavailable:
+            if monotonic() + pause > until:
+                raise
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE_S)

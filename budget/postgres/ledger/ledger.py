@@ -5,6 +5,7 @@ An operation with a `connection` joins its transaction: a turn stores its reply 
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import Any
 
 import asyncpg
@@ -157,6 +158,25 @@ class Ledger:
             check_range(most.tokens, "tokens", 0, MAX_CALL_TOKENS)
             check_range(most.nano_usd, "nano_usd", 0, MAX_CALL_NANO_USD)
         return await self._attempts.run(AttemptStart(tenant, hold_number(hold_id), None, attempt, most), connection)
+
+    async def attempt_since(self, tenant: str, hold_id: str, sent_at: float) -> int:
+        """The number of the attempt that a start without an answer has started, or of the next one if it has not.
+
+        Args:
+            tenant, hold_id: the hold.
+            sent_at: when the start was sent, by `time.monotonic`.
+
+        Raises:
+            NotFound: no hold has this id.
+            LedgerUnavailable
+        """
+        rows = await fetched(self.pool, None, _SQL["last_attempt"], tenant, hold_number(hold_id), self.now)
+        if not rows:
+            raise no_hold(hold_id)
+        [(last, age)] = rows
+        # Two durations, as the clocks of two machines differ.
+        started = age is not None and age.total_seconds() <= monotonic() - sent_at
+        return int(last) if started else int(last) + 1
 
     async def settle(
         self,

@@ -24,6 +24,10 @@ select * from ledger_settle_many($1, $2, $3, $4, $5, $6, $7, $8, $9);
 select * from ledger_start_attempt($1, $2, $3, $6, $7, $4, $5);
 -- name: start_attempt_many
 select * from ledger_start_many($1, $2, $3, $4, $5, $6, $7);
+-- name: last_attempt
+select h.attempts, case when a.state = 'started' then coalesce($3, clock_timestamp()) - a.started_at end as age
+from holds h left join attempts a on a.tenant = h.tenant and a.hold_id = h.hold_id and a.attempt = h.attempts
+where h.tenant = $1 and h.hold_id = $2;
 -- name: release_many
 select * from ledger_release_many($1, $2, $3, $4);
 -- name: extend_many

@@ -1,14 +1,17 @@
-"""The charge of an attempt."""
+"""Start and charge of an attempt."""
 
 from collections.abc import Callable
+from time import monotonic
 from typing import cast
 
 import pytest
 
 from purser.activities.calls.attempts import Attempt, Attempts, anew, known_usage
 from purser.activities.errors import Cost, ProviderRejected, ProviderUnavailable
+from purser.budget.errors import NotFound
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest, Report
+from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.call_prices import Unpriced
 from purser.budget.pricing.price_book import PriceBook
@@ -16,6 +19,8 @@ from purser.budget.scopes import Path
 from purser.budget.usage import Usage
 from purser.wire.limits import MAX_CALL_TOKENS
 from tests.support.budgets.prices import per_million
+from tests.support.ledger import TENANT, Books
+from tests.support.servers.postgres_proxy import Trap, When, postgres_proxy
 
 USED = Usage(input=20, output=10)
 NO_PRICES = PriceBook({}, {}, None)
@@ -70,6 +75,39 @@ def test_a_repeated_key_whose_hold_has_ended_asks_for_the_same_under_further_key
     further = list(anew(request, 2))
     assert [one.key for one in further] == ["k.again1", "k.again2"]
     assert {one.digest for one in further} == {request.digest}
+
+
+@pytest.mark.parametrize("when", When)
+@pytest.mark.parametrize("earlier", [0, 1])
+async def test_a_start_whose_answer_is_lost_starts_one_attempt(dsn: str, pool: Pool, when: When, earlier: int) -> None:
+    hold_id = await Books.on(pool).hold("k1", 100)
+    for _ in range(earlier):  # a worker that died may have sent its request
+        await Books.on(pool).ledger.start_attempt(TENANT, hold_id)
+        await pool.execute("update attempts set started_at = started_at - interval '1 minute'")
+
+    async def nothing() -> None: ...
+
+    async with postgres_proxy(dsn) as proxy, await create_pool(proxy.dsn, size=2) as breaking:
+        trap = proxy.set(Trap("from ledger_start_attempt", when, nothing))
+        started = await Attempts(Books.on(breaking).ledger, NO_PRICES).start(TENANT, "some-model", hold_id, Amount(100))
+    assert trap.sprung.is_set()
+    assert started.number == earlier + 1
+    states = [row["state"] for row in await pool.fetch("select state from attempts order by attempt")]
+    assert states == ["presumed"] * earlier + ["started"]
+
+
+async def test_the_attempt_of_a_start_is_told_from_an_earlier_one_by_its_age(pool: Pool) -> None:
+    books = Books.on(pool)
+    hold_id = await books.hold("k1", 100)
+    assert await books.ledger.attempt_since(TENANT, hold_id, monotonic()) == 1
+    await books.ledger.start_attempt(TENANT, hold_id)
+    await pool.execute("update attempts set started_at = started_at - interval '1 minute'")
+    assert await books.ledger.attempt_since(TENANT, hold_id, monotonic() - 59) == 2
+    assert await books.ledger.attempt_since(TENANT, hold_id, monotonic() - 3_600) == 1
+    await books.settle(hold_id, 10)
+    assert await books.ledger.attempt_since(TENANT, hold_id, monotonic() - 3_600) == 2
+    with pytest.raises(NotFound):
+        await books.ledger.attempt_since(TENANT, "4711", monotonic())
 
 
 def report_of(usage: Usage, asked_nano_usd: int, prices: PriceBook, on_unpriced: Callable[[Unpriced], None]) -> Report:

@@ -1,9 +1,11 @@
 """Waits of an ask: for open holds of others, by retries of its activity; for its delay, under a longer lease."""
 
+from contextlib import suppress
 from datetime import timedelta
 
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
+from purser.budget.errors import HoldClosed
 from purser.budget.gate import Verdict
 from purser.budget.holds import HoldAnswer
 from purser.budget.postgres.ledger.ledger import Ledger
@@ -32,4 +34,6 @@ async def outlast_delay(ledger: Ledger, tenant: str, answer: HoldAnswer, lease_m
     """
     delay_ms = round(answer.gate.delay_ms * (1 + MAX_JITTER))
     if answer.hold_id is not None and delay_ms > lease_ms // 4:
-        await ledger.extend(tenant, answer.hold_id, lease_ms=delay_ms + lease_ms)
+        # A repeated ask may find that its hold has ended: its attempt finds that too, and the call is asked for anew.
+        with suppress(HoldClosed):
+            await ledger.extend(tenant, answer.hold_id, lease_ms=delay_ms + lease_ms)

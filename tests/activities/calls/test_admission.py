@@ -327,6 +327,16 @@ async def test_a_delay_longer_than_the_lease_is_inside_the_lease_all_the_same(ad
     assert await pool.fetchval("select extract(epoch from expires_at - clock_timestamp()) > 360 from holds")
 
 
+async def test_an_admission_repeated_after_its_hold_has_ended_says_so_however_long_its_delay(
+    admission: Admission, pool: Pool
+) -> None:
+    await limit(admission, "task:t1", limit_tokens=10, backpressure=[["1.00", 300_000]])
+    answer = await admission.admit(AdmitInput(AGENT, "k1", 1))
+    await admission.ledger.release(TENANT, hold_id=answer.hold_id)
+    assert (await admission.admit(AdmitInput(AGENT, "k1", 1))).hold_id == answer.hold_id
+    assert await pool.fetchval("select count(*) from holds where state = 'held'") == 0
+
+
 async def test_an_admission_that_comes_after_its_key_was_closed_holds_nothing(admission: Admission, pool: Pool) -> None:
     await admission.ledger.release(TENANT, key="k1")
     with pytest.raises(HoldClosed):

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError, ChildWorkflowError, is_cancelled_exception
+from temporalio.exceptions import ApplicationError, FailureError, is_cancelled_exception
 from temporalio.workflow import ParentClosePolicy
 
 from purser.workflows.contract import (
@@ -109,7 +109,7 @@ class Graph:
             if paused() is not start.paused:
                 await self._signal(child, Message.PAUSE if paused() else Message.RESUME)
             return await child
-        except ChildWorkflowError as error:
+        except FailureError as error:  # it ended, or another workflow has its id: that of a task that was reset
             if is_cancelled_exception(error):
                 return AgentOutcome(agent.agent_id, AgentStatus.CANCELLED, reason="cancelled")
             return await self._closed(agent, AgentStatus.FAILED, WORKFLOW_ENDED)

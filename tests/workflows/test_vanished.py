@@ -58,6 +58,20 @@ async def test_a_terminated_task_ends_and_what_it_held_is_released(system: World
     await system.audited()
 
 
+async def test_an_agent_whose_workflow_cannot_start_fails_and_those_that_need_it_are_skipped(idle: World) -> None:
+    task_id = await idle.submit(idle.agent("a"), idle.agent("b", depends_on=["a"]))
+    # As after a reset of the task's workflow: that of its agent goes on.
+    running = idle.workflow(task_id, "a").id
+    await idle.client.start_workflow("Other", id=running, task_queue=f"nobody-{task_id}")
+    async with idle.worker():
+        task = await idle.end(task_id)
+    assert {name: (agent["status"], agent["reason"]) for name, agent in task["agents"].items()} == {
+        "a": ("failed", "workflow_ended"),
+        "b": ("skipped", "dependency"),
+    }
+    await idle.client.get_workflow_handle(running).terminate()
+
+
 async def test_a_terminated_agent_leaves_no_approval_request(system: World) -> None:
     await system.budget("session:s1", limit_tokens=10, mode="approval")
     task_id = await system.submit(system.agent("a"), session_id="s1")

@@ -101,12 +101,18 @@ def expire(request: ApprovalRequest, alone: Amount = NOTHING) -> Outcome:
     return Outcome(ApprovalState.EXPIRED)
 
 
+def closed(approval_id: str, state: ApprovalState) -> DecisionRefused:
+    """Why nothing is left to decide about a request that is not pending."""
+    why = " already"
+    if state is ApprovalState.WITHDRAWN:
+        why = ", because its calls fit by now, ask again in a new window, or wait no more"
+    return DecisionRefused(f"request {approval_id!r} is {state}{why}: nothing is left to decide", reason="closed")
+
+
 def _check_actor(request: ApprovalRequest, actor: Approver, *, trusted: bool) -> None:
     rules, name = request.rules, request.approval_id
     if request.state is not ApprovalState.PENDING:
-        raise DecisionRefused(
-            f"request {name!r} is {request.state} already: nothing is left to decide", reason="closed"
-        )
+        raise closed(name, request.state)
     if actor.identity is Identity.ASSERTED and not trusted:
         raise DecisionRefused(
             f"nothing proves that {actor.name!r} decides request {name!r}: sign the decision with the approver's key, "

@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from purser.budget.approval_rules import Outcome, expire, judge
+from purser.budget.approval_rules import Outcome, closed, expire, judge
 from purser.budget.approvals import (
     FITS,
     ApprovalPage,
@@ -145,14 +145,19 @@ class Approvals:
     async def record_decision(self, tenant: str, wanted: DecisionRequest, actor: Approver) -> Decided:
         """Decides a request: the decision, its grant and the signals to waiting workflows are one transaction.
 
-        Repeating a decision, by its id, gets the same answer and has no effect.
+        Repeating a decision, by its id, gets the same answer and has no effect. A request that no call needs any more
+        is withdrawn instead, as the sweeper would soon do.
 
         Raises:
             InvalidRequest, NotFound
-            DecisionRefused: the rules of the request forbid it.
+            DecisionRefused: the rules of the request forbid it, or the request is closed.
             DecisionConflict: the decision id is bound to another decision.
         """
-        return await retrying(partial(self._decide, tenant, wanted, actor))
+        decided = await retrying(partial(self._decide, tenant, wanted, actor))
+        if decided.state is ApprovalState.WITHDRAWN:
+            # Only raised here: an error within the transaction would undo the withdrawal.
+            raise closed(wanted.approval_id, decided.state)
+        return decided
 
     async def expire_due(self, limit: int = 100) -> int:
         """Ends requests whose deadline has passed, and those of the next `limit` that are moot; returns how many.
@@ -230,6 +235,10 @@ class Approvals:
                     raise _other_decision(wanted.decision_id)
                 return Decided(ApprovalState(known["answer"]["state"]), known["answer"]["decisions_needed"])
             [request] = await self._read(own, tenant, [wanted.approval_id])
+            if request.state is ApprovalState.PENDING and request.moot:
+                # A denial would refuse calls that fit, and a grant could go to a window that has ended.
+                await self._close(own, tenant, request, Outcome(ApprovalState.WITHDRAWN), now)
+                return Decided(ApprovalState.WITHDRAWN, 0)
             if request.task_id and wanted.until is not None:
                 raise InvalidRequest(
                     f"until does not apply: the request raises what task {request.task_id!r} asked for itself, which "

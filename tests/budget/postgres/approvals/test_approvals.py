@@ -139,14 +139,14 @@ async def test_requests_are_listed_newest_first_page_by_page(desk: Desk) -> None
         desk.at(NOW + timedelta(hours=hour))
         await desk.spend(950 + hour)
         tickets.append(await desk.ask(f"k{hour}", 500))
-    await desk.decide(tickets[0], choice=Choice.DENY)
+    await desk.decide(tickets[2], choice=Choice.DENY)
     first = await desk.approvals.list(TENANT, limit=2)
     assert [request.approval_id for request in first.requests] == [t.approval_id for t in reversed(tickets[1:])]
     second = await desk.approvals.list(TENANT, limit=2, cursor=first.cursor)
     assert [request.approval_id for request in second.requests] == [tickets[0].approval_id]
     assert second.cursor is None
     denied = await desk.approvals.list(TENANT, ApprovalState.DENIED)
-    assert [request.approval_id for request in denied.requests] == [tickets[0].approval_id]
+    assert [request.approval_id for request in denied.requests] == [tickets[2].approval_id]
     assert (await desk.approvals.list("another")).requests == ()
 
 

@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from purser.budget.approvals import ApprovalState, Approver, Choice, Decided, DecisionRequest, Identity, Ticket
+from purser.budget.approvals import FITS, ApprovalState, Approver, Choice, Decided, DecisionRequest, Identity, Ticket
 from purser.budget.errors import DecisionConflict, DecisionRefused, NotFound
 from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldRequest
@@ -98,6 +99,29 @@ async def test_of_many_concurrent_deciders_one_decides(desk: Desk) -> None:
     assert await desk.grants() == [(400, 0)]
     refused = [answer for answer in answers if isinstance(answer, DecisionRefused)]
     assert [refusal.reason for refusal in refused] == ["closed"] * 4
+
+
+@pytest.mark.parametrize("decision", [{"choice": Choice.DENY}, {"grant_tokens": 5_000}])
+@pytest.mark.parametrize("cause", ["raised limit", "new window"])
+async def test_a_decision_about_calls_that_fit_by_now_withdraws_the_request_instead(
+    desk: Desk, decision: dict[str, Any], cause: str
+) -> None:
+    if cause == "raised limit":
+        ticket = await desk.ask("k1", 500)
+        await desk.policy(limit_tokens=1_400)
+    else:
+        await desk.policy(window="day")
+        await desk.spend(950)
+        ticket = await desk.ask("k1", 500)
+        desk.at(NOW + timedelta(days=1))
+    for _ in range(2):
+        with pytest.raises(DecisionRefused, match="its calls fit by now") as refused:
+            await desk.decide(ticket, **decision)
+        assert refused.value.reason == "closed"
+    shown = await desk.approvals.get(TENANT, ticket.approval_id)
+    assert (shown.state, shown.decisions, await desk.grants()) == (ApprovalState.WITHDRAWN, (), [])
+    assert await desk.wakeups() == [("task-t1/a1", FITS)]
+    assert (await desk.hold("k1", 500)).gate.verdict.admits
 
 
 async def test_a_decision_id_is_bound_to_one_decision(desk: Desk) -> None:

@@ -38,6 +38,8 @@ class Refusal:
     """When the budget renews by itself, or enough has fallen out of its rolling window; `None`: never."""
     reserve: Amount = NOTHING
     """The part of the limit that the ask has to leave to last calls."""
+    of_task: bool = False
+    """Whether an agent of a task asked: no one but its workflow knows the key of its hold."""
 
     @classmethod
     def of(cls, answer: GateAnswer, asked: Amount, period_end: datetime | None) -> Self:
@@ -59,7 +61,7 @@ class Refusal:
 
     @classmethod
     def parse(cls, shown: Mapping[str, Any], reason: str) -> Self:
-        """Reads what `to_json` wrote, with the reason that was final: an approver may have denied the call."""
+        """Reads what `to_json` wrote for a task, with the final reason: an approver may have denied the call."""
         end = shown["period_end"]
         # Refusals that an older release stored have no reserve.
         amounts = {name: Amount(**shown.get(name, {})) for name in _AMOUNTS}
@@ -69,6 +71,7 @@ class Refusal:
             limit_tokens=shown["limit"]["tokens"],
             limit_nano_usd=shown["limit"]["nano_usd"],
             period_end=end and datetime.fromisoformat(end),
+            of_task=True,
             **amounts,
         )
 
@@ -104,9 +107,9 @@ class Refusal:
             case "frozen":
                 return f"Unfreeze {self.scope} with `purser budget set {self.scope} --no-frozen`, then ask again."
             case "denied":
-                return "A person denied the call: ask for less, or hold again under another key."
+                return f"A person denied the call: {self._anew}."
             case "expired":
-                return "No one decided in time: ask again under another key, or ask for less."
+                return f"No one decided in time: {self._anew}."
             case "approval":
                 return f"An approver has to grant {self.scope} more: ask again once the request is decided."
             case value if value == UNKNOWN_PRICE:
@@ -118,6 +121,12 @@ class Refusal:
         if self.period_end:
             ways.append(f"wait until {_at(self.period_end)}")
         return f"{', '.join(ways[:-1])}, or {ways[-1]}."
+
+    @property
+    def _anew(self) -> str:
+        """How a call is asked for anew, whose own key is refused for good."""
+        again = "submit another task" if self.of_task else "ask again under another key"
+        return f"{again}, or ask for less"
 
     def _taken(self, unit: str) -> Sequence[int]:
         return [getattr(getattr(self, name), unit) for name in _AMOUNTS]

@@ -136,12 +136,19 @@ def test_each_reason_has_one_sentence_of_remedy(reason: str, said: str) -> None:
     assert ". " not in remedy
 
 
+@pytest.mark.parametrize("reason", ["denied", "expired"])
+def test_after_a_denial_tasks_are_submitted_anew_and_other_callers_take_another_key(reason: str) -> None:
+    of_task = Refusal.parse(refusal().to_json(), reason)
+    assert of_task.remedy.endswith(": submit another task, or ask for less.")
+    assert replace(of_task, of_task=False).remedy.endswith(": ask again under another key, or ask for less.")
+
+
 def test_what_is_stored_is_read_again_unchanged() -> None:
     short = refusal(replace(SPENT, reserve=Amount(100, 7)))
-    assert Refusal.parse(short.to_json(), "limit") == short
+    assert Refusal.parse(short.to_json(), "limit") == replace(short, of_task=True)
 
 
 def test_a_refusal_that_was_stored_before_reserves_were_is_read_without_one() -> None:
     stored = refusal().to_json()
     del stored["reserve"]
-    assert Refusal.parse(stored, "limit") == refusal()
+    assert Refusal.parse(stored, "limit") == replace(refusal(), of_task=True)

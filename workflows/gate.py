@@ -31,6 +31,7 @@ from purser.workflows.inbox import AgentInbox
 from purser.workflows.steps import cancellable, step
 
 A = TypeVar("A", AdmitResult, ToolHold)
+_ASK_AFTER_DENIAL = "ask-after-denial"
 
 
 class Gate:
@@ -74,15 +75,24 @@ class Gate:
         return self._inbox.paused and workflow.patched(patch)
 
     async def _approved(self, ask: Callable[[], Awaitable[A]], key: str, tool: ToolCall | None = None) -> A:
-        """Asks, again after each approval. If it was denied or expired, the shortage of the answer says so."""
+        """Asks, again after each approval, and once more after a denial or the deadline: the call may fit by then.
+
+        If it does not, the shortage of the answer says that it was denied or expired.
+        """
+        ended: dict[str, str] = {}
         while True:
             await self._inbox.wait_while_paused()
             answer = await ask()
-            if answer.short is None or answer.verdict != Verdict.ASK:
+            if (short := answer.short) is None or answer.verdict != Verdict.ASK:
                 return answer
-            state = await self._request_approval(answer.short, key, tool)
-            if state in ("denied", "expired"):
-                return replace(answer, short=replace(answer.short, reason=state))
+            if short.scope not in ended:
+                state = await self._request_approval(short, key, tool)
+                if state not in ("denied", "expired"):
+                    continue
+                ended[short.scope] = state
+                if workflow.patched(_ASK_AFTER_DENIAL):
+                    continue
+            return replace(answer, short=replace(short, reason=ended[short.scope]))
 
     async def _admit_locally(self, request: AdmitInput) -> AdmitResult | None:
         admitting: Awaitable[AdmitResult] = workflow.execute_local_activity(

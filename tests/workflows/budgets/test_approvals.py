@@ -70,6 +70,22 @@ async def test_a_request_without_a_decision_expires(system: World) -> None:
     assert (task["status"], task["agents"]["a"]["reason"]) == ("refused", "expired")
 
 
+@pytest.mark.parametrize("state", ["denied", "expired"])
+async def test_a_call_that_fits_in_part_by_the_time_its_request_ends_goes_on(system: World, state: str) -> None:
+    await system.budget("session:s", limit_tokens=10, mode="approval")
+    task_id = await system.submit(system.agent("a", max_output_tokens=3_000), session_id="s")
+    approval_id = await asked(system, task_id)
+    # Too little for all that it asks for, so that the request stays, and enough for a shorter reply.
+    await system.budget("session:s", limit_tokens=1_500)
+    if state == "denied":
+        await decide(system, approval_id, Choice.DENY)
+    else:
+        await system.pool.execute("update approvals set deadline = now()")
+    assert (await system.end(task_id))["status"] == "completed"
+    assert (await system.approvals.get(TENANT, approval_id)).state == state
+    await system.audited()
+
+
 async def test_two_agents_that_are_short_of_one_scope_share_one_request(system: World) -> None:
     budget = {"task": {"limit_tokens": 10, "mode": "approval"}}
     task_id = await system.submit(system.agent("a"), system.agent("b"), budget=budget)

@@ -15,6 +15,7 @@ from purser.gateway.proxy.bodies import MAX_MESSAGES, MAX_TOOLS, Cap, Model, Obj
 from purser.gateway.proxy.chat_call import ChatRequest
 from purser.gateway.proxy.covered import check_covered
 from purser.gateway.proxy.held_call import Charged
+from purser.gateway.proxy.thinking import Block, ThinkingBlocks
 from purser.gateway.proxy.verdicts import Denial
 
 _CONVERTED = {"model", "messages", "tools", "max_tokens", "stream"}
@@ -112,10 +113,9 @@ class MessagesDialect:
             "model": request.model,
             "stop_sequence": None,
         }
-        self._thinking: list[str] = []
-        self._signature = ""
+        self._thinking = ThinkingBlocks()
         self._open: str | int | None = None
-        """The content block that is open: `text`, `thinking`, or the number of a tool call."""
+        """The content block that is open: `text`, `thinking` with its place, or the number of a tool call."""
         self._blocks = 0
         self._later: dict[str | int, list[tuple[Mapping[str, Any], str, str, str]]] = {}
         """Parts that came while the block of a call was open: providers may mix the parts of calls."""
@@ -129,19 +129,14 @@ class MessagesDialect:
 
     def add(self, choice: Mapping[str, Any]) -> None:
         """Keeps a part of a reply that is sent as a whole: text and tool calls are in the partial reply."""
-        thought, signature = _thought(choice["delta"])
-        self._thinking.append(thought)
-        self._signature += signature
+        self._thinking.add(_thoughts(choice["delta"]))
 
     def part(self, choice: Mapping[str, Any]) -> bytes:
         """The events of one part of a streamed reply."""
-        delta, thinking = choice["delta"], {"type": "thinking", "thinking": ""}
-        thought, signature = _thought(delta)
+        delta = choice["delta"]
         events = [self._begin()]
-        if thought:
-            events.append(self._delta("thinking", thinking, "thinking_delta", "thinking", thought))
-        if signature:
-            events.append(self._delta("thinking", thinking, "signature_delta", "signature", signature))
+        for place, fragment in self._thinking.add(_thoughts(delta)):
+            events += self._thought_part(f"thinking {place}", fragment)
         if text := delta.get("content") or delta.get("refusal"):
             events.append(self._delta("text", {"type": "text", "text": ""}, "text_delta", "text", text))
         return b"".join((*events, *map(self._call_part, delta.get("tool_calls") or ())))
@@ -162,9 +157,7 @@ class MessagesDialect:
 
     def whole(self, partial: PartialReply, charged: Charged) -> dict[str, Any]:
         """The whole reply."""
-        message, content = partial.message().to_openai(), []
-        if any(self._thinking):
-            content.append({"type": "thinking", "thinking": "".join(self._thinking), "signature": self._signature})
+        message, content = partial.message().to_openai(), [_shown(block) for block in self._thinking.all]
         if message["content"]:
             content.append({"type": "text", "text": message["content"]})
         for call in message.get("tool_calls") or ():
@@ -185,6 +178,13 @@ class MessagesDialect:
         self._begun = True
         about: dict[str, Any] = {"content": [], "stop_reason": None, "usage": usage_of(Usage())}
         return _event("message_start", {"message": self._about | about})
+
+    def _thought_part(self, kind: str, fragment: Block) -> Iterator[bytes]:
+        if fragment["type"] == "redacted_thinking":
+            yield self._delta(kind, fragment, "", "", "")
+        for event, field in (("thinking_delta", "thinking"), ("signature_delta", "signature")):
+            if value := fragment.get(field):
+                yield self._delta(kind, _shown({"type": "thinking"}), event, field, value)
 
     def _call_part(self, call: Mapping[str, Any]) -> bytes:
         function, number = call.get("function") or {}, call.get("index") or 0
@@ -251,10 +251,15 @@ def error_of(denial: Denial) -> dict[str, Any]:
     return {"type": "error", "error": error}
 
 
-def _thought(delta: Mapping[str, Any]) -> tuple[str, str]:
-    """The reasoning in a part of a reply, and its signature, without which a provider does not take it back."""
-    blocks = delta.get("thinking_blocks") or ()
-    return delta.get("reasoning_content") or "", "".join(block.get("signature") or "" for block in blocks)
+def _thoughts(delta: Mapping[str, Any]) -> object:
+    """The fragments of reasoning in a part of a reply; what has no blocks is one that nobody has signed."""
+    thought = delta.get("reasoning_content")
+    return delta.get("thinking_blocks") or ([{"type": "thinking", "thinking": thought}] if thought else ())
+
+
+def _shown(block: Block) -> Block:
+    """A block in the words of Anthropic, which always has a signature."""
+    return {"type": "thinking", "thinking": "", "signature": "", **block} if block["type"] == "thinking" else block
 
 
 def _stop(partial: PartialReply) -> str:

@@ -28,9 +28,12 @@ from purser.gateway.proxy.chat_call import ChatRequest
 from purser.gateway.proxy.covered import NEVER, check_covered
 from purser.gateway.proxy.embedding_call import VectorsRequest
 from purser.gateway.proxy.held_call import Charged
+from purser.gateway.proxy.thinking import ThinkingBlocks
 from purser.gateway.proxy.verdicts import Denial
 
 DONE = b"data: [DONE]\n\n"
+_CALL = ("index", "id", "type", "function")
+"""Fields of the part of a tool call."""
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -135,6 +138,9 @@ class ChatDialect:
         self._reports_usage = body.stream_options is not None and body.stream_options.include_usage
         self._about = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": body.model}
         self._delta: dict[str, Any] = {}
+        self._thinking = ThinkingBlocks()
+        self._calls: dict[int, dict[str, Any]] = {}
+        """Fields of tool calls besides those of the API, such as the `extra_content` of Google, by number."""
         self._logprobs: list[Any] = []
 
     def called(self, model: str) -> None:
@@ -143,7 +149,15 @@ class ChatDialect:
 
     def add(self, choice: Mapping[str, Any]) -> None:
         """Keeps a part of a reply that is sent as a whole."""
-        for name, part in (choice.get("delta") or {}).items():
+        delta = dict(choice.get("delta") or {})
+        self._thinking.add(delta.pop("thinking_blocks", ()))
+        self._add_calls(delta.pop("tool_calls", None) or ())
+        further = delta.pop("provider_specific_fields", None)
+        if isinstance(further, dict):  # LiteLLM repeats the fragments there
+            further = {name: part for name, part in further.items() if name != "thinking_blocks"}
+        if further:
+            delta["provider_specific_fields"] = further
+        for name, part in delta.items():
             known = self._delta.get(name)
             if isinstance(part, str) and isinstance(known, str) and name != "role":
                 self._delta[name] = known + part
@@ -152,6 +166,11 @@ class ChatDialect:
             else:
                 self._delta[name] = part
         self._logprobs += (choice.get("logprobs") or {}).get("content") or ()
+
+    def _add_calls(self, calls: Sequence[Mapping[str, Any]]) -> None:
+        for call in calls:
+            further = {name: part for name, part in call.items() if name not in _CALL}
+            self._calls.setdefault(call.get("index") or 0, {}).update(further)
 
     def part(self, choice: Mapping[str, Any]) -> bytes:
         """One part of a streamed reply."""
@@ -167,9 +186,13 @@ class ChatDialect:
 
     def whole(self, partial: PartialReply, charged: Charged) -> dict[str, Any]:
         """The whole reply."""
+        rest = {name: part for name, part in self._delta.items() if name not in ("content", "role")}
+        if blocks := self._thinking.all:
+            rest["thinking_blocks"] = blocks
         # The parts of tool calls are those that are charged, complete and with usable ids.
-        rest = {name: part for name, part in self._delta.items() if name not in ("tool_calls", "content", "role")}
         message = {"role": "assistant", "content": None, **rest} | partial.message().to_openai()
+        if calls := message.get("tool_calls"):
+            message["tool_calls"] = [{**call, **self._calls.get(place, {})} for place, call in enumerate(calls)]
         if "refusal" in rest:
             message["content"] = self._delta.get("content")
         choice = {"index": 0, "message": message, "finish_reason": partial.finish_reason, "logprobs": None}

@@ -11,6 +11,7 @@ from purser.budget.usage import Usage
 from purser.gateway.proxy.held_call import Charged
 from purser.gateway.proxy.openai import error_of
 from purser.gateway.proxy.responses_input import ResponsesBody
+from purser.gateway.proxy.thinking import ThinkingBlocks, seal
 from purser.gateway.proxy.verdicts import Denial
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -50,7 +51,7 @@ class ResponsesDialect:
             "top_p": body.top_p,
             "truncation": "disabled",
         }
-        self._items = _Items()
+        self._items = _Items(body.model if body.returns_reasoning else None)
         self._sent = 0
         self._begun = False
 
@@ -106,15 +107,20 @@ class ResponsesDialect:
 class _Items:
     """The items of a reply while it arrives: reasoning, text, and each call of a tool."""
 
-    def __init__(self) -> None:
+    def __init__(self, sealed_for: str | None) -> None:
+        """Signed reasoning is sealed for the named model; `None`: it is left out."""
         self.all: list[dict[str, Any]] = []
+        self._sealed_for = sealed_for
+        self._thinking = ThinkingBlocks()
+        """The blocks of the open reasoning."""
         self._open: dict[str | int, int] = {}
         """Places of open items: `reasoning`, a kind of `_TEXTS`, or the number of a call."""
         self._ids = CallIds()
 
     def add(self, delta: Mapping[str, Any]) -> Iterator[Event]:
         """Adds a part; yields its events."""
-        if thought := delta.get("reasoning_content"):
+        blocks = self._sealed_for is not None and self._thinking.add(delta.get("thinking_blocks"))
+        if (thought := delta.get("reasoning_content") or "") or blocks:
             yield from self._reason(thought)
         for kind in _TEXTS:
             if text := delta.get(kind):
@@ -131,10 +137,14 @@ class _Items:
     def _reason(self, thought: str) -> Iterator[Event]:
         if "reasoning" not in self._open:
             yield from self._begin("reasoning", {"type": "reasoning", "id": _id("rs"), "summary": []})
+        if not thought:
+            return
+        summary = self._item("reasoning")["summary"]
+        if not summary:
             part = {"type": "summary_text", "text": ""}
-            self._item("reasoning")["summary"].append(part)
+            summary.append(part)
             yield f"response.{_SUMMARY}.added", self._place("reasoning", "summary_index") | {"part": dict(part)}
-        self._item("reasoning")["summary"][0]["text"] += thought
+        summary[0]["text"] += thought
         yield "response.reasoning_summary_text.delta", self._place("reasoning", "summary_index") | {"delta": thought}
 
     def _say(self, kind: str, text: str) -> Iterator[Event]:
@@ -179,9 +189,7 @@ class _Items:
             return
         item = self._item(kind)
         if kind == "reasoning":
-            place, part = self._place(kind, "summary_index"), item["summary"][0]
-            yield "response.reasoning_summary_text.done", place | {"text": part["text"]}
-            yield f"response.{_SUMMARY}.done", place | {"part": part}
+            yield from self._end_reasoning(item)
         elif isinstance(kind, str):
             name, field, more = _TEXTS[kind]
             place, part = self._place(kind, "content_index"), item["content"][0]
@@ -194,6 +202,15 @@ class _Items:
         if "status" in item:
             item["status"] = status
         yield "response.output_item.done", {"output_index": self._open.pop(kind), "item": item}
+
+    def _end_reasoning(self, item: dict[str, Any]) -> Iterator[Event]:
+        for part in item["summary"]:
+            place = self._place("reasoning", "summary_index")
+            yield "response.reasoning_summary_text.done", place | {"text": part["text"]}
+            yield f"response.{_SUMMARY}.done", place | {"part": part}
+        blocks, self._thinking = self._thinking.all, ThinkingBlocks()
+        if self._sealed_for is not None and (sealed := seal(blocks, self._sealed_for)):
+            item["encrypted_content"] = sealed
 
     def _item(self, kind: str | int) -> dict[str, Any]:
         return self.all[self._open[kind]]

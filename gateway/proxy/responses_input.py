@@ -9,9 +9,10 @@ from purser.budget.errors import InvalidRequest
 from purser.gateway.proxy.bodies import MAX_MESSAGES, MAX_TOOLS, Cap, Model, Objects, PassedOn, options_of, read_body
 from purser.gateway.proxy.chat_call import ChatRequest
 from purser.gateway.proxy.covered import RUN_ELSEWHERE, check_covered
+from purser.gateway.proxy.thinking import unseal
 from purser.gateway.proxy.verdicts import Unsupported
 
-_WITHOUT_EFFECT = {"include", "max_tool_calls", "metadata", "stream_options"}
+_WITHOUT_EFFECT = {"max_tool_calls", "metadata", "stream_options"}
 """About parts that a reply here does not have; metadata comes back with the reply."""
 _STORED = "Purser stores no responses: send the whole conversation as input"
 _UNSUPPORTED = {
@@ -22,7 +23,7 @@ _UNSUPPORTED = {
     "store": _STORED + ", and leave store out",
     "top_logprobs": "use chat/completions, which returns log probabilities",
 }
-_INCLUDED = ("reasoning.encrypted_content",)
+_ENCRYPTED = "reasoning.encrypted_content"
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 
 
@@ -55,6 +56,11 @@ class ResponsesBody(PassedOn):
     include: list[str] | None = None
     metadata: dict[str, str] | None = None
 
+    @property
+    def returns_reasoning(self) -> bool:
+        """Whether the reply has the signed reasoning, for the input of the next request."""
+        return _ENCRYPTED in (self.include or ())
+
     def asked(self) -> ChatRequest:
         """What the model is asked; raises `InvalidRequest` and `Unsupported`."""
         options = options_of(PassedOn, self)
@@ -67,7 +73,7 @@ class ResponsesBody(PassedOn):
         items = [{"role": "user", "content": self.input}] if isinstance(self.input, str) else self.input
         system = [{"role": "system", "content": self.instructions}] if self.instructions else []
         tools = [_tool(tool) for tool in self.tools or ()]
-        messages = [*system, *_messages(items)]
+        messages = [*system, *_messages(items, self.model)]
         check_covered(messages, tools, options)
         return ChatRequest(self.model, messages, tools, self.max_output_tokens, options)
 
@@ -87,14 +93,15 @@ def read_responses(content: bytes) -> ResponsesBody:
             raise Unsupported(name, remedy)
     if body.truncation not in (None, "disabled"):
         raise Unsupported("truncation", "let the header Purser-Window choose what the model sees")
-    if other := [each for each in body.include or () if each not in _INCLUDED]:
+    if other := [each for each in body.include or () if each != _ENCRYPTED]:
         raise Unsupported(f"include {other[0][:80]!r}", "leave it out")
     return body
 
 
-def _messages(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _messages(items: Sequence[Mapping[str, Any]], model: str) -> list[dict[str, Any]]:
     """The items of a conversation as messages: calls of tools join the message of the model before them."""
     found: list[dict[str, Any]] = []
+    thoughts: list[dict[str, Any]] = []
     for place, item in enumerate(items):
         where = f"input.{place}"
         match item.get("type", "message"):
@@ -110,16 +117,31 @@ def _messages(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 content = _content(item.get("output"), f"{where}.output")
                 found.append({"role": "tool", "tool_call_id": _word(item, "call_id", where), "content": content})
             case "reasoning":
-                pass  # only the provider that wrote it could read it back
+                thoughts += _thoughts(item, where, model)
+                continue
             case "item_reference":
                 raise Unsupported(f"{where}.type item_reference", _STORED)
             case other:
                 raise Unsupported(
                     f"{where}.type {str(other)[:80]}", "send message, function_call and function_call_output"
                 )
+        if thoughts and found[-1]["role"] == "assistant":
+            found[-1].setdefault("thinking_blocks", []).extend(thoughts)
+        thoughts = []
     if not found:
         raise InvalidRequest("input is not valid: it has no message")
     return found
+
+
+def _thoughts(item: Mapping[str, Any], where: str, model: str) -> list[dict[str, Any]]:
+    """The blocks of reasoning that this model has signed; all other reasoning is left out: it could not read it."""
+    if item.get("encrypted_content") is None:
+        return []
+    sealed = _word(item, "encrypted_content", where)
+    try:
+        return unseal(sealed, model)
+    except ValueError as error:
+        raise InvalidRequest(f"{where}.encrypted_content is not valid: {error}") from None
 
 
 def _message(item: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from purser.compose.demo.provider import Provider
 from purser.compose.settings import Settings
 from purser.context.errors import WindowTooSmall
 from purser.context.strategies import StrategyName
-from purser.context.tokens import count_request
+from purser.context.tokens import PER_MESSAGE, count_request
+from purser.gateway.proxy.chat_call import ChatRequest
 from purser.gateway.proxy.windowing import Windowed, WindowTerms, windowed
 from tests.gateway.conftest import on, running_gateway
 from tests.gateway.proxy.conftest import Proxy
@@ -53,6 +54,49 @@ def test_messages_that_fit_are_sent_as_they_are_with_all_of_their_fields() -> No
     found = cut(messages, None)
     assert found.messages == messages
     assert (found.headers["Purser-Window-Left-Out"], "Purser-Window-Dropped" in found.headers) == ("0", False)
+
+
+def test_a_refusal_that_the_proxy_returned_is_read_as_text_and_sent_as_it_is() -> None:
+    messages = [TALK[1], {"role": "assistant", "content": None, "refusal": "I will not."}, TALK[-1]]
+    assert cut(messages).messages == messages
+
+
+@pytest.mark.parametrize(
+    "further",
+    [
+        {"reasoning_content": LONG, "thinking_blocks": [{"type": "thinking", "thinking": LONG, "signature": "S"}]},
+        {"reasoning": LONG},
+        {"refusal": LONG},
+        {"notes": LONG},
+    ],
+)
+def test_a_window_counts_all_that_it_sends(further: dict[str, Any]) -> None:
+    talk = [one | (further if one["role"] == "assistant" else {}) for one in TALK]
+    found = cut(talk)
+    asked = ChatRequest("gpt-4o", found.messages)
+    overhead = PER_MESSAGE if len(asked.counted) > len(asked.messages) else 0
+    counted = count_request(asked.counted, (), "gpt-4o").tokens - overhead
+    assert counted == int(found.headers["Purser-Window-Tokens"]) <= 2_000
+    assert len(found.messages) < len(cut().messages)
+
+
+def step(words: int) -> Any:
+    """A conversation that ends with a call, whose reasoning is signed and whose text is long, and its long result."""
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    block = {"type": "thinking", "thinking": LONG, "signature": "S"}
+    text, result = ("word " * words for words in (words, 2_000))
+    said = {"role": "assistant", "content": text, "thinking_blocks": [block], "tool_calls": [call]}
+    return [TALK[-1], said, {"role": "tool", "tool_call_id": "c1", "content": result}]
+
+
+def test_a_message_with_signed_reasoning_is_never_shown_in_part() -> None:
+    messages = step(900)
+    found = cut(messages)
+    assert found.messages[:2] == messages[:2]
+    assert found.headers["Purser-Window-In-Part"] == "2", "the result makes room for it"
+    assert count_request(found.messages, (), "gpt-4o").tokens == int(found.headers["Purser-Window-Tokens"]) <= 2_000
+    with pytest.raises(WindowTooSmall, match=r"budget of 2000 tokens .* signed reasoning and its message, index 1"):
+        cut(step(2_000))
 
 
 def test_tools_and_reply_take_their_part_of_the_window() -> None:

@@ -25,6 +25,7 @@ from purser.activities.calls.shortages import shortage_of
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.calls.window_extras import WindowExtras, counter_of
 from purser.activities.errors import Cost, ProviderRejected, ProviderUnavailable
+from purser.activities.models.accepted_messages import AcceptedMessages
 from purser.activities.models.partial_replies import PartialReply
 from purser.activities.models.provider import ModelProvider, ModelRequest
 from purser.activities.pacing.pacer import Paced
@@ -32,7 +33,6 @@ from purser.activities.postgres.calls.calls import Call, Calls
 from purser.activities.runtime.background import heartbeats, in_background
 from purser.activities.runtime.settings import ActivitySettings
 from purser.activities.tasks.agent_context import AgentContext, AgentContexts
-from purser.activities.tools import arguments_of
 from purser.budget.errors import BudgetError, HoldClosed
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.pricing.price_book import PriceBook
@@ -188,7 +188,8 @@ class CallModel:
             count=counter_of(agent_context), personal=personal, memory=memory,
             order=agent_context.context.order, header=agent_context.context.summary_header,
         )  # fmt: skip
-        return await asyncio.to_thread(lambda: [_with_objects(message) for message in rendered()])
+        accepted = AcceptedMessages(call.model, agent_context.api_base)
+        return await asyncio.to_thread(lambda: accepted.of(rendered()))
 
     async def _short(self, request: CallInput, refusal: NotStarted) -> CallResult:
         """Releases the hold after a top-up for another attempt did not fit, so that the gate decides again."""
@@ -200,18 +201,6 @@ class CallModel:
         """Gives up after the last attempt: if replies cannot be stored, further attempts would only cost more."""
         await uncancelled(self.settlements.nothing(attempt))
         return await self.settlements.give_up(call, "reply_not_stored")
-
-
-def _with_objects(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The message as protocols other than OpenAI's take it: without arguments of a call that are no JSON object."""
-    if not (calls := message.get("tool_calls")):
-        return message
-    return {**message, "tool_calls": [_with_object(call) for call in calls]}
-
-
-def _with_object(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    function = call["function"]
-    return call if arguments_of(function) is not None else {**call, "function": {**function, "arguments": "{}"}}
 
 
 def _asked_to_cancel() -> bool:

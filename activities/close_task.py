@@ -1,6 +1,5 @@
 """The activity `close_task`: stores a task's outcome and appends its last replies to the session."""
 
-import re
 from dataclasses import dataclass
 
 from temporalio import activity
@@ -8,7 +7,7 @@ from temporalio import activity
 from purser.activities.postgres.agents import Agents, TaskRecord
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.ledger.ledger import Ledger
-from purser.context.conversation.messages import Message
+from purser.context.conversation.messages import Message, speaker_name
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.workflows.contract import ActivityName, TaskClosing
 
@@ -33,7 +32,8 @@ class CloseTask:
         session_id, replies = record.task.session_id, _last_replies(record)
         stored = await self.conversations.read(tenant, session_id, replies.values())
         published = [
-            Message("assistant", stored[seq].message.text, name=_speaker(agent_id)) for agent_id, seq in replies.items()
+            Message("assistant", stored[seq].message.text, name=speaker_name(agent_id))
+            for agent_id, seq in replies.items()
         ]
         async with connected(self.pool, None) as own, own.transaction():
             if await self.agents.close_task(tenant, outcome.task_id, outcome.status, own, reason=outcome.reason):
@@ -50,8 +50,3 @@ def _last_replies(record: TaskRecord) -> dict[str, int]:
         for agent in record.task.agents
         if agent.id not in needed and agent.id in record.replies
     }
-
-
-def _speaker(agent_id: str) -> str:
-    # Providers accept fewer characters in a name than an id may contain.
-    return re.sub(r"[^A-Za-z0-9_-]", "_", agent_id)[:64]

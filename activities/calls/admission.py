@@ -17,6 +17,7 @@ from purser.activities.calls.room import CallRoom
 from purser.activities.calls.shortages import shortage_of
 from purser.activities.calls.waits import outlast_delay
 from purser.activities.calls.window_extras import WindowExtras, counter_of
+from purser.activities.models.accepted_messages import AcceptedMessages
 from purser.activities.models.metrics import OnVerdict
 from purser.activities.postgres.agents import Agents
 from purser.activities.postgres.calls.calls import Call, Calls
@@ -159,6 +160,8 @@ class Admission:
         whole = agent_context.window_tokens
         cut = left if share == 1 else min(int(whole * share), whole if left is None else left)
         session, own = (_with_header(one, agent_context.header_tokens) for one in (session, own))
+        accepted = AcceptedMessages(agent_context.model, agent_context.api_base)
+        session, own = accepted.counted(session), accepted.counted(own)
         count = counter_of(agent_context)
         session, own = linked(session, count, question_follows=True), linked(own, count)
         planned = partial(

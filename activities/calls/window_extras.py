@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
+from purser.activities.models.accepted_messages import AcceptedMessages
 from purser.activities.tasks.agent_context import AgentContext
 from purser.context.compression.requests import CountText
 from purser.context.conversation.messages import Message
@@ -136,7 +137,11 @@ class WindowExtras:
         messages = await asyncio.to_thread(show_all, trims, texts, count)
         counts = await count_messages(list(messages.values()), [agent_context.model])
         encoding = encoding_of(agent_context.model)
-        return {seq: found[encoding] for seq, found in zip(messages, counts, strict=True)}
+        accepted = AcceptedMessages(agent_context.model, agent_context.api_base)
+        return {
+            seq: found[encoding] + accepted.added(one.role, found[encoding], calls=bool(one.tool_calls))
+            for (seq, one), found in zip(messages.items(), counts, strict=True)
+        }
 
     async def _message(self, agent_context: AgentContext, found: Sequence[Found], most_tokens: int) -> Message | None:
         return await asyncio.to_thread(

@@ -175,4 +175,4 @@ class CallIds:
 
 
 def _function(call: _Call) -> dict[str, str]:
-    return {"name": call.name, "arguments": "".join(call.arguments)}
+    return {"name": call.name, "arguments": "".join(call.arguments) or "{}"}

@@ -20,6 +20,7 @@ from purser.context.retrieval import Document
 from purser.context.settings import ContextSettings
 from purser.context.tokens import PER_CONVERSATION, count_async, count_text
 from purser.context.tokens.calibration import Calibration
+from purser.context.windows.agent_window import reply_line
 from purser.context.windows.plans import TextRef, WindowPlan
 from purser.workflows.contract import ActivityName, AgentRef
 
@@ -182,7 +183,10 @@ class AgentContexts:
         session_id = record.task.session_id
         wanted = {record.input_seq, *seqs.values()}
         tokens = await self._conversations.tokens(ref.tenant, session_id, wanted, model=agent.model)
-        replies = tuple(TextRef(seq, tokens[seq], other) for other, seq in seqs.items())
+        replies = tuple(
+            TextRef(seq, tokens[seq] + count_text(reply_line(other), agent.model).tokens, other)
+            for other, seq in seqs.items()
+        )
         return TextRef(record.input_seq, tokens[record.input_seq]), replies
 
     def _output_cap(self, agent: Agent) -> int:

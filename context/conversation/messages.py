@@ -20,6 +20,7 @@ _SORTED = json.JSONEncoder(sort_keys=True).encode
 MOST_AHEAD = timedelta(days=1)
 """How far the time of a message may lie in the future, because clocks differ."""
 _FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id", "pinned", "created_at")
+_NOT_IN_NAMES = re.compile(r"[^\w\x80-\U0010ffff-]|\s")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII | re.IGNORECASE)
 
 
@@ -163,6 +164,14 @@ class Linked(Protocol):
 
     @property
     def tool_call_id(self) -> str | None: ...
+
+
+def speaker_name(name: str) -> str:
+    """The name of a speaker as providers accept it: at most 64 characters, of ASCII only letters, digits, _ and -.
+
+    OpenAI refuses white space and some signs, other providers all signs; letters of any language remain.
+    """
+    return _NOT_IN_NAMES.sub("_", name)[:64]
 
 
 def digest_of(stored: JsonObject) -> str:

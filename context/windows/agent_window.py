@@ -9,7 +9,6 @@ dropped with a reason (invariant 7). A window fits its budget, or planning raise
 anything is dropped, old tool results are cleared; required messages that are too long are clipped.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,7 +17,7 @@ from purser.context.compression.ranges import choose_range
 from purser.context.compression.requests import CountText
 from purser.context.compression.summaries import summary_message
 from purser.context.conversation.conversations import CHARACTERS_PER_TOKEN, Conversation, MessageRef
-from purser.context.conversation.messages import Message, StoredMessage
+from purser.context.conversation.messages import Message, StoredMessage, speaker_name
 from purser.context.errors import WindowTooSmall
 from purser.context.settings import ContextSettings
 from purser.context.strategies import Part
@@ -147,6 +146,11 @@ def plan_window(
     )
 
 
+def reply_line(agent_id: str) -> str:
+    """The line above the reply of another agent."""
+    return f"[reply of the agent {agent_id}:]"
+
+
 def render(
     plan: WindowPlan,
     messages: Mapping[int, StoredMessage],
@@ -269,5 +273,6 @@ def _summary_of(view: View, summaries: Mapping[str, str], header: str | None) ->
 
 
 def _render_reply(reply: TextRef, message: Message) -> Message:
-    # Providers allow fewer characters in a name than an id may contain.
-    return Message("user", message.text, name=re.sub(r"[^A-Za-z0-9_-]", "_", reply.agent_id)[:64])
+    # Only some providers pass names on: for the others, a reply would be the user's own words.
+    parts = tuple({"type": "text", "text": text} for text in (reply_line(reply.agent_id), message.text))
+    return Message("user", parts, name=speaker_name(reply.agent_id))

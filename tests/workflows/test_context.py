@@ -20,7 +20,7 @@ from purser.context.windows.linking import NO_RESULT
 from purser.workflows.contract import CompressResult, CompressSessionInput, WorkflowName
 from tests.support.actors import ANA
 from tests.support.budgets.prices import per_million
-from tests.support.context.conversations import assistant, calling, result, user
+from tests.support.context.conversations import assistant, calling, parts, result, user
 from tests.support.world import TENANT, World, eventually
 
 SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
@@ -46,19 +46,19 @@ async def append_messages(world: World, session_id: str, messages: int, first: s
 
 
 async def test_an_agent_sees_the_replies_of_those_it_depends_on_and_the_input(system: World) -> None:
+    judge = system.agent("judge", depends_on=["one", "two"], instructions="Judge.")
     await system.run(
-        system.agent("one", "First view."),
-        system.agent("two", "Second view."),
-        system.agent("judge", depends_on=["one", "two"], instructions="Judge."),
-        input="Which is right?",
+        system.agent("one", "First view."), system.agent("two", "Second view."), judge, input="Which is right?"
     )
-    judge = prompts(system)[-1]
-    assert [(message["role"], message.get("name"), message["content"]) for message in judge] == [
+    prompt = prompts(system)[-1]
+    assert [(message["role"], message.get("name"), message["content"]) for message in prompt] == [
         ("system", None, "Judge."),
-        ("user", "one", "First view."),
-        ("user", "two", "Second view."),
+        ("user", "one", parts("[reply of the agent one:]", "First view.")),
+        ("user", "two", parts("[reply of the agent two:]", "Second view.")),
         ("user", None, "Which is right?"),
     ]
+    asked = await system.pool.fetchval("select asked_tokens from holds order by hold_id desc limit 1")
+    assert asked == system.provider.served()[-1].arrival.prompt_tokens + judge["max_output_tokens"]
 
 
 async def test_the_next_task_of_a_session_sees_the_input_and_the_last_replies_of_the_one_before(system: World) -> None:
@@ -71,7 +71,8 @@ async def test_the_next_task_of_a_session_sees_the_input_and_the_last_replies_of
 
 async def test_a_provider_accepts_a_session_whose_calls_lack_results_or_got_them_late(system: World) -> None:
     gone, late = calling("gone"), calling("late")
-    turns = [user("Hello."), gone, user("Anybody?"), late, user("Hm."), assistant("Hm."), result("late"), user("So?")]
+    hello = Message("user", "Hello.", name="Anna Müller")
+    turns = [hello, gone, user("Anybody?"), late, user("Hm."), assistant("Hm."), result("late"), user("So?")]
     await system.conversations.append(TENANT, "s", turns, origin="chat")
     await system.run(system.agent("a"), session_id="s", input="And now?")
     [prompt] = prompts(system)
@@ -79,6 +80,9 @@ async def test_a_provider_accepts_a_session_whose_calls_lack_results_or_got_them
         "system", "user", "assistant", "tool", "user", "assistant", "tool", "user", "assistant", "user", "user", "user"
     ]  # fmt: skip
     assert [message["content"] for message in prompt if message["role"] == "tool"] == [NO_RESULT, NO_RESULT]
+    assert prompt[1]["name"] == "Anna_Müller"
+    [stored, *_] = await system.conversations.read_thread(TENANT, "s")
+    assert stored.message == hello
 
 
 async def test_documents_of_the_task_precede_its_input(system: World) -> None:

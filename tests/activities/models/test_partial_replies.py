@@ -39,6 +39,12 @@ def test_a_call_that_is_cut_before_its_arguments_is_no_call_without_any() -> Non
     assert partial.finish_reason == "length"
 
 
+def test_a_call_that_the_provider_ends_without_arguments_has_an_empty_object() -> None:
+    partial = PartialReply()
+    partial.add(None, [delta(0, "", "c1", "stop")], "tool_calls")
+    assert [call["function"]["arguments"] for call in partial.message().tool_calls] == ["{}"]
+
+
 def test_an_id_that_takes_the_place_of_a_missing_one_is_that_of_no_other_call() -> None:
     partial = PartialReply()
     given = ["call_1", None, "call_3", "call_3", "call_3_", None]

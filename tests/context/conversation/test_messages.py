@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from purser.context.conversation.messages import MOST_AHEAD, Message, check_time, digest_of, group
+from purser.context.conversation.messages import MOST_AHEAD, Message, check_time, digest_of, group, speaker_name
 from purser.context.errors import InvalidMessage
 from tests.support.context.conversations import assistant, call, calling, result, user
 
@@ -150,3 +150,18 @@ def test_a_result_answers_the_latest_call_of_its_id() -> None:
 
 def test_a_result_without_a_call_or_a_second_result_is_its_own_group() -> None:
     assert lengths(result("c9"), calling("c1"), result("c1"), user("b"), result("c1")) == [1, 2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "accepted"),
+    [
+        ("Anna_Müller-2", "Anna_Müller-2"),
+        ("Anna Müller", "Anna_Müller"),
+        ("安娜\u3000हिन्दी", "安娜_हिन्दी"),
+        (r"a<b|c\d/e>f.g~h", "a_b_c_d_e_f_g_h"),
+        ("a\nb\tc", "a_b_c"),
+        ("x" * 65, "x" * 64),
+    ],
+)
+def test_the_name_of_a_speaker_keeps_what_providers_accept(name: str, accepted: str) -> None:
+    assert speaker_name(name) == accepted

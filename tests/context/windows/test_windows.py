@@ -15,6 +15,7 @@ from purser.context.strategies import StrategyName
 from purser.context.strategies.settings import share
 from purser.context.windows import plan_window, render
 from purser.context.windows.plans import Dropped, TextRef, View, WindowPlan
+from tests.support.context.conversations import parts
 from tests.support.context.strategies import QUESTION, SETTINGS, conversations
 
 DEFAULT = ContextSettings()
@@ -170,7 +171,7 @@ def test_a_window_has_the_stable_part_first() -> None:
         {"role": "user", "content": "m1"},
         {"role": "user", "content": "m6"},
         {"role": "user", "content": "m7"},
-        {"role": "user", "content": "m8", "name": "t_1_x"},
+        {"role": "user", "content": parts("[reply of the agent t.1~x:]", "m8"), "name": "t_1_x"},
         {"role": "user", "content": "m10000"},
         {"role": "user", "content": head.format(9, 11, "my steps")},
         {"role": "user", "content": "m12"},

@@ -31,6 +31,11 @@ def result(identifier: str, text: str = "found") -> Message:
     return Message("tool", text, tool_call_id=identifier)
 
 
+def parts(*texts: str) -> list[dict[str, str]]:
+    """Content of several texts."""
+    return [{"type": "text", "text": text} for text in texts]
+
+
 def talk(count: int) -> list[Message]:
     """A conversation of so many messages, each with a fact of its own."""
     return [

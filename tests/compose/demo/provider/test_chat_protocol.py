@@ -232,6 +232,11 @@ async def test_a_configured_key_must_be_sent() -> None:
             b'{"name": "f", "arguments": "{}"}}]}, {"role": "user", "content": "secret"}]}',
             "messages",
         ),
+        (b'{"model": "m", "messages": [{"role": "user", "name": "secret name", "content": "x"}]}', "messages.0.name"),
+        (
+            b'{"model": "m", "messages": [{"role": "user", "name": "%b", "content": "x"}]}' % (b"n" * 65),
+            "messages.0.name",
+        ),
         (b'{"messages": [{"role": "user", "content": "secret"}]}', "model"),
         (b'{"model": "m", "messages": [{"role": "user", "content": "secret"}], "max_tokens": 0}', "max_tokens"),
         (b'{"model": "m", "messages": [{"role": "user", "content": "secret"}], "n": 2}', "n"),

@@ -50,7 +50,7 @@ class Reconciliation:
     unguarded: tuple[Gap, ...]
     """Where the provider served more than the ledger knows of: whole requests, or days of a model."""
     differing: tuple[Gap, ...]
-    """Held calls with other tokens than the provider's, and days of a model that the ledger charged higher."""
+    """Held calls with other tokens than the provider's; days of a model that the ledger charged higher or has alone."""
     not_compared: int
     """Lines of days of which retention has deleted entries; they are in no other figure."""
     complete_after: datetime | None
@@ -115,13 +115,22 @@ def compare_requests(
 def compare_days(
     served: Sequence[ProviderUse], charged: Iterable[LedgerUse], deleted_until: datetime | None = None
 ) -> Reconciliation:
-    """Compares sums by day and model; `deleted_until` as in `compare_requests`."""
+    """Compares sums by day and model. Models that the file does not name may be of another provider.
+
+    Args:
+        served: sums of the provider.
+        charged: sums of the ledger on the days from the first to the last of the file.
+        deleted_until: as in `compare_requests`.
+    """
     compared = [use for use in served if not _is_deleted(use, deleted_until)]
     gone = _not_compared(compared, len(served), deleted_until)
-    theirs, ours = _by_day(compared), _by_day(charged)
+    named = {plain_model(use.model) for use in served}
+    theirs = _by_day(compared)
+    ours = _by_day(use for use in charged if plain_model(use.model) in named and not _is_deleted(use, deleted_until))
     unguarded, differing, captured, calls = [], [], 0, 0
     counted = all(count is not None for count, _ in theirs.values())
-    for key, (provider_calls, tokens) in sorted(theirs.items()):
+    for key in sorted({*theirs, *ours}):
+        provider_calls, tokens = theirs.get(key, (0 if counted else None, 0))
         ledger_calls, known = ours.get(key, (0, 0))
         captured += min(tokens, known)
         missing = max(0, (provider_calls or 0) - (ledger_calls or 0))
@@ -139,8 +148,8 @@ def compare_days(
     )  # fmt: skip
 
 
-def _is_deleted(use: ProviderUse, deleted_until: datetime | None) -> bool:
-    """Whether retention has deleted entries of the day of a line."""
+def _is_deleted(use: ProviderUse | LedgerUse, deleted_until: datetime | None) -> bool:
+    """Whether retention has deleted entries of the day of a line or a sum."""
     return deleted_until is not None and use.day is not None and use.day <= deleted_until.astimezone(UTC).date()
 
 

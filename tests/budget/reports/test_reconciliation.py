@@ -61,6 +61,21 @@ def test_what_a_day_has_beyond_the_ledger_is_unguarded() -> None:
     assert (found.unguarded_calls, found.captured_ppm) == (1, 900_000)
 
 
+def test_a_day_of_a_named_model_that_only_the_ledger_has_differs() -> None:
+    served = [ProviderUse("", DAY, "gpt-4o", calls, 100) for calls in (1, None)]
+    charged = [
+        LedgerUse((), DAY, "gpt-4o", 1, 100),
+        LedgerUse((), NEXT, "openai/gpt-4o-2024-08-06", 3, 70),
+        LedgerUse((), NEXT, "claude-x", 1, 10),
+    ]
+    for use, calls in zip(served, (0, None), strict=True):
+        found = compare_days([use], charged)
+        [gap] = found.differing
+        assert (gap.day, gap.model, gap.provider_calls, gap.ledger_calls) == ("2026-11-21", "gpt-4o", calls, 3)
+        assert (gap.provider_tokens, gap.ledger_tokens, found.unguarded, found.ok) == (0, 70, (), False)
+        assert (found.provider_tokens, found.captured_tokens) == (100, 100)
+
+
 def test_calls_are_unknown_where_the_file_does_not_count_them() -> None:
     found = compare_days([ProviderUse("", DAY, "claude-x", None, 100)], [])
     assert (found.unguarded_calls, found.provider_calls, found.captured_ppm) == (None, None, 0)
@@ -82,7 +97,8 @@ def test_what_retention_has_deleted_is_not_unguarded() -> None:
     found = compare_requests([request("req_1", 100), young], [attempt("req_1", tokens=90)], until)
     assert ([gap.request_id for gap in found.differing], found.not_compared) == (["req_1"], 0)
     days = [ProviderUse("", DAY, "gpt-4o", 1, 100), ProviderUse("", NEXT, "gpt-4o", 1, 50)]
-    found = compare_days(days, [LedgerUse((), NEXT, "gpt-4o", 1, 50)], until)
+    left = LedgerUse((), DAY, "gpt-4o", 1, 30)
+    found = compare_days(days, [left, LedgerUse((), NEXT, "gpt-4o", 1, 50)], until)
     assert (found.ok, found.not_compared, found.provider_calls, found.complete_after) == (True, 1, 1, until)
 
 

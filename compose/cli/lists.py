@@ -12,7 +12,7 @@ from rich.table import Table
 
 from purser.compose.cli.api.client import gateway
 from purser.compose.cli.output import out, print_json
-from purser.compose.cli.tables import number, print_table, table, usd
+from purser.compose.cli.tables import complete_note, number, print_table, table, usd
 from purser.compose.cli.tables import status as in_colour
 
 Item = Mapping[str, Any]
@@ -42,16 +42,18 @@ def print_list(
         path: path of the list in the API.
         query: query parameters; those that are None are left out.
         shown: a cell for each column, or what builds the table.
-        as_json: print the page as it is.
+        as_json: print the page as it is; with `complete_after` if retention has deleted entries of its range.
     """
     with gateway(data) as api:
-        page = api.get(path, **query)
+        page = api.page(path, **query)
     if as_json:
         print_json(page)
         return
     print_table(shown(page["items"]) if callable(shown) else _table(shown, page["items"]))
     if page.get("cursor") is not None:
         out.print("There are more: raise --limit, or narrow the list.")
+    if (after := page.get("complete_after")) is not None:
+        out.print(complete_note(after), markup=False)
 
 
 def text(field: str) -> Cell:

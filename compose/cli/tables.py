@@ -54,6 +54,11 @@ def table(*columns: str, rows: Iterable[Iterable[object]], right: Iterable[str] 
     return made
 
 
+def complete_note(after: str) -> str:
+    """Say that entries up to a time are deleted."""
+    return f"Retention has deleted entries; the ledger is complete after {after}."
+
+
 def context(view: Mapping[str, Any]) -> Table:
     """Build a table of the settings of windows that are not defaults, each with its source."""
     given = {name: one for name, one in view["settings"].items() if one["source"] != "default"}

@@ -7,6 +7,7 @@ from fastapi import Query
 
 from purser.budget.errors import InvalidRequest
 from purser.wire.fields import Time
+from purser.wire.reports import COMPLETE_AFTER
 
 Since = Annotated[
     Time | None,
@@ -25,7 +26,6 @@ def check_span(since: datetime | None, until: datetime | None) -> None:
         raise InvalidRequest(f"to {until.isoformat()} is before from {since.isoformat()}: exchange them")
 
 
-COMPLETE_AFTER = "Purser-Complete-After"
 COMPLETE_AFTER_HEADER: dict[str, Any] = {
     COMPLETE_AFTER: {
         "description": "Sent if the range begins before it: retention has deleted events of the ledger until then.",

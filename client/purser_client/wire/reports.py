@@ -7,6 +7,9 @@ from pydantic import Field
 from .base import PageOf, View
 from .enums import By, EntryKind, Mode
 
+COMPLETE_AFTER = "Purser-Complete-After"
+"""Header of an answer about a time range: retention has deleted events of the ledger until then."""
+
 
 class MovedView(View):
     """Figures of a balance in one unit: the change, or the balance after it."""

@@ -12,6 +12,7 @@ from purser.budget.errors import InvalidRequest
 from purser.compose.errors import NoGateway, RequestFailed, Unreachable
 from purser.compose.processes.up_file import FILE, Running, command_settings, is_private
 from purser.compose.settings import Settings
+from purser.wire.reports import COMPLETE_AFTER
 
 TIMEOUT_S = 30.0
 RESTART_S, LOOK_AGAIN_S = 60.0, 0.1
@@ -72,7 +73,15 @@ class Gateway:
 
     def get(self, path: str, **params: Any) -> Any:
         """Send a GET request; parameters that are None are left out."""
-        return self.request("GET", path, params={name: value for name, value in params.items() if value is not None})
+        return self.request("GET", path, params=_given(params))
+
+    def page(self, path: str, **params: Any) -> dict[str, Any]:
+        """Get one page of a list; with `complete_after` if retention has deleted entries of its range."""
+        response = self._answer("GET", path, params=_given(params))
+        page: dict[str, Any] = self._body(response)
+        if (after := response.headers.get(COMPLETE_AFTER)) is not None:
+            page["complete_after"] = after
+        return page
 
     def post(self, path: str, body: object = None, timeout_s: float = TIMEOUT_S) -> Any:
         """Send a POST request with a JSON body."""
@@ -99,10 +108,9 @@ class Gateway:
             RequestFailed: the gateway answered with a problem.
             Unreachable: the gateway did not answer, or broke off, or something else answered.
         """
-        query = {name: value for name, value in params.items() if value is not None}
         opened = False
         try:
-            with self._client.stream("GET", path, params=query, timeout=TIMEOUT_S) as response:
+            with self._client.stream("GET", path, params=_given(params), timeout=TIMEOUT_S) as response:
                 self._check(response)
                 kind = response.headers.get("content-type", "")
                 if not kind.startswith("text/event-stream"):
@@ -124,6 +132,10 @@ class Gateway:
             RequestFailed: the gateway answered with a problem.
             Unreachable: the gateway did not answer, or something else did.
         """
+        response = self._answer(method, path, **arguments)
+        return None if response.status_code == httpx.codes.NO_CONTENT else self._body(response)
+
+    def _answer(self, method: str, path: str, **arguments: Any) -> httpx.Response:
         try:
             request = self._client.build_request(method, path, **arguments)
         except ValueError as error:
@@ -133,8 +145,9 @@ class Gateway:
         except httpx.HTTPError as error:
             raise self._unreachable(error) from error
         self._check(response)
-        if response.status_code == httpx.codes.NO_CONTENT:
-            return None
+        return response
+
+    def _body(self, response: httpx.Response) -> Any:
         try:
             body = response.json()
         except ValueError:
@@ -155,6 +168,10 @@ class Gateway:
             f"the gateway at {str(self._client.base_url)!r} does not answer: {type(error).__name__}",
             remedy="Start it with `purser up`, or correct PURSER_URL.",
         )
+
+
+def _given(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value is not None}
 
 
 def no_gateway(url: str, why: str) -> Unreachable:

@@ -77,6 +77,7 @@ def _print(found: dict[str, Any]) -> None:
         if len(found[name]) > _SHOWN:
             out.print(f"and {len(found[name]) - _SHOWN:,} more; --json lists all.", markup=False)
     if found["complete_after"] is not None:
+        from purser.compose.cli.tables import complete_note
+
         lines = f"Lines not compared: {found['not_compared']:,}." if found["not_compared"] else ""
-        note = f"Retention has deleted entries; the ledger is complete after {found['complete_after']}."
-        out.print(f"{note} {lines}".rstrip(), markup=False)
+        out.print(f"{complete_note(found['complete_after'])} {lines}".rstrip(), markup=False)

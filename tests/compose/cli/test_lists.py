@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import httpx
 import pytest
 
 from purser.compose.cli import lists
+from purser.compose.cli.api.client import Gateway
 from purser.compose.cli.lists import change, figure, money, print_list, status, text
 
 COLUMNS = {
@@ -25,11 +27,12 @@ class Api:
 
     def __init__(self, page: dict[str, Any]) -> None:
         self.page = page
+        self.headers: dict[str, str] = {}
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
-    def get(self, path: str, **query: Any) -> dict[str, Any]:
-        self.asked.append((path, query))
-        return self.page
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append((request.url.path, dict(request.url.params)))
+        return httpx.Response(200, json=self.page, headers=self.headers)
 
 
 @pytest.fixture
@@ -37,8 +40,9 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Api:
     api = Api({"items": [ITEM, {**ITEM, "name": ""}], "cursor": None})
 
     @contextmanager
-    def gateway(data: object) -> Iterator[Api]:
-        yield api
+    def gateway(data: object) -> Iterator[Gateway]:
+        with httpx.Client(base_url="http://gateway", transport=httpx.MockTransport(api.answer)) as client:
+            yield Gateway(client)
 
     monkeypatch.setattr(lists, "gateway", gateway)
     return api
@@ -73,3 +77,13 @@ def test_a_list_without_a_cursor_is_whole(api: Api, capsys: pytest.CaptureFixtur
     del api.page["cursor"]
     print_list(None, "/v1/things", {}, COLUMNS, as_json=False)
     assert "There are more" not in capsys.readouterr().out
+
+
+def test_a_list_whose_oldest_entries_retention_has_deleted_says_so(
+    api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.headers["Purser-Complete-After"] = "2026-11-20T12:00:00+00:00"
+    print_list(None, "/v1/usage", {}, COLUMNS, as_json=False)
+    assert "the ledger is complete after 2026-11-20T12:00:00+00:00." in capsys.readouterr().out
+    print_list(None, "/v1/usage", {}, COLUMNS, as_json=True)
+    assert json.loads(capsys.readouterr().out) == {**api.page, "complete_after": "2026-11-20T12:00:00+00:00"}

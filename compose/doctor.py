@@ -7,15 +7,17 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from importlib.metadata import PackageNotFoundError, version
+from urllib.parse import urlsplit
 
 import asyncpg
 import httpx
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, GetSystemInfoRequest
 from temporalio.service import RPCError
 
+from purser.activities.models.egress.routes import PROVIDERS
 from purser.activities.postgres.unended import unended_files
 from purser.activities.tasks.pitfalls import task_pitfalls
-from purser.budget.errors import BudgetError
+from purser.budget.errors import BudgetError, InvalidPrices
 from purser.budget.policies.policy import Policy
 from purser.budget.postgres.audit.results import AuditResults
 from purser.budget.postgres.connections.pools import create_pool
@@ -26,6 +28,7 @@ from purser.compose.database import connected
 from purser.compose.errors import ComposeError, Unreachable
 from purser.compose.http.connections import OTHER_FILES, connections_of, raise_file_limit
 from purser.compose.migrate import current, head, require_schema
+from purser.compose.prices import price_book
 from purser.compose.processes.up_file import Running
 from purser.compose.settings import Settings
 from purser.compose.settings.context import resolved_context
@@ -82,6 +85,8 @@ async def diagnose(settings: Settings) -> Diagnosis:
         await _check("temporal", _temporal(settings)) if temporal else _off("temporal"),
         await _check("gateway", _gateway(url)) if url else _off("gateway"),
         *await _settings(settings),
+        _prices(settings),
+        *_provider_keys(settings),
         *await _audit(settings),
     )
     origins = {name: settings.source(name) for name in type(settings).model_fields}
@@ -146,6 +151,27 @@ async def _settings(settings: Settings) -> list[Finding]:
     pitfalls = [*lint(context.settings, policies, stored.usage), *stored.pitfalls]
     warned = [Finding("settings", "warned", pitfall.message, pitfall.remedy) for pitfall in pitfalls]
     return warned or [Finding("settings", "ok", "none of the usual pitfalls")]
+
+
+def _prices(settings: Settings) -> Finding:
+    try:
+        price_book(settings)
+    except InvalidPrices as error:
+        return Finding("prices", "failed", str(error), "Correct the file, or PURSER_PRICE_FILE; nothing starts.")
+    return Finding("prices", "ok", str(settings.price_file or "without a price file"))
+
+
+def _provider_keys(settings: Settings) -> list[Finding]:
+    """Keys that are sent nowhere. They are numbered: who confuses key and host has a key for a name."""
+    own = (settings.embedding_api_base, settings.summarizer_api_base)
+    bases = (*(one.base for one in PROVIDERS.values()), *settings.allowed_api_bases, *filter(None, own))
+    called = {name for each in map(urlsplit, bases) for name in (each.netloc, each.hostname)}
+    remedy = "Name its host in PURSER_PROVIDER_KEYS, such as api.openai.com; other servers: PURSER_ALLOWED_API_BASES."
+    return [
+        Finding("provider keys", "warned", f"the name of key {number} is no host to which requests go", remedy)
+        for number, name in enumerate(settings.provider_keys, 1)
+        if name not in called
+    ]
 
 
 async def _audit(settings: Settings) -> list[Finding]:

@@ -6,6 +6,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+from pydantic import SecretStr
+
 from purser.activities.postgres.tasks import Tasks
 from purser.activities.tasks.file import TaskFile
 from purser.budget.policies.fields import Mode
@@ -127,6 +130,23 @@ async def test_it_says_how_many_connections_the_open_files_allow(tmp_path: Path)
     assert found[0].detail == f"{hard} open files, up to 1 connections"
     assert f"up to {hard - 256} connections of {hard}" in found[1].detail
     assert str(hard + 256) in found[1].remedy
+
+
+@pytest.mark.parametrize("text", ["not json", '{"my-model": {"input_cost_per_token": 2.5}}'])
+async def test_a_price_file_with_which_nothing_starts_fails(tmp_path: Path, text: str) -> None:
+    (tmp_path / "prices.json").write_text(text)
+    for file, state in ((None, "ok"), (tmp_path / "prices.json", "failed")):
+        findings = (await diagnose(Settings(data_dir=tmp_path, price_file=file))).findings
+        assert [one.state for one in findings if one.name == "prices"] == [state]
+
+
+async def test_provider_keys_that_are_sent_nowhere_are_warnings_without_their_names(tmp_path: Path) -> None:
+    names = ("api.openai.com", "openai", "llm.example.com:8443", "sk-confused")
+    keys = dict.fromkeys(names, SecretStr("k"))
+    settings = Settings(data_dir=tmp_path, provider_keys=keys, allowed_api_bases=("https://llm.example.com:8443/v1",))
+    found = [one for one in (await diagnose(settings)).findings if one.name == "provider keys"]
+    assert [(one.state, one.detail.split()[4]) for one in found] == [("warned", "2"), ("warned", "4")]
+    assert "confused" not in str(found)
 
 
 async def test_the_last_audit_is_shown_and_fails_if_it_found_differences(

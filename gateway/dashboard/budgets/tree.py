@@ -1,6 +1,7 @@
 """The scopes that the page of budgets lists: the most used first, or the unfolded part of the tree."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -36,6 +37,11 @@ class Filter:
     text: str
     order: str = ""
     """`tree`: the tree, instead of the most used scopes first."""
+
+    def __post_init__(self) -> None:
+        # Links of alerts have 0.80, the list to choose from 0.8. What is no share stays, and `lines` says why.
+        with suppress(InvalidRequest):
+            self.over = f"{read_ratio(self.over, 'over').normalize():f}"
 
     @property
     def is_empty(self) -> bool:
@@ -153,4 +159,5 @@ def by_use(lines: Sequence[Line], found: Mapping[Scope, BudgetView]) -> list[Lin
 def finder(now: Filter) -> Markup:
     """The form of a filter."""
     kinds = [("", "any kind"), *((kind, kind) for kind in Kind)]
-    return render("budgets/filter.html", filter=now, kinds=kinds, shares=_OVER, exhausts=_EXHAUSTS, orders=_ORDERS)
+    shares = _OVER if now.over in dict(_OVER) else (*_OVER, (now.over, now.over))
+    return render("budgets/filter.html", filter=now, kinds=kinds, shares=shares, exhausts=_EXHAUSTS, orders=_ORDERS)

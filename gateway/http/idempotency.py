@@ -79,7 +79,10 @@ class Once:
         return await retrying(step)
 
     async def recall(self, caller: Principal, view: type[V], act: Callable[[], Awaitable[V]]) -> V:
-        """As `do`, for idempotent work outside the transaction: only its answer is stored, once it is known."""
+        """As `do`, for idempotent work outside the transaction: only its answer is stored, once it is known.
+
+        The answer must not contain text of a session: deleting the session does not delete it.
+        """
         if self._key is None:
             return await act()
         keyed = await self._keyed(caller, self._key)

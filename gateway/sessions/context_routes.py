@@ -101,10 +101,14 @@ async def compress(
     """
     await use.sessions.sessions.get(caller.tenant, session_id)
     wanted = body or CompressBody()
-    return await once.recall(caller, CompressedView, partial(_compress, caller, use, session_id, wanted))
+    made = await once.recall(caller, CompressedView, partial(_compress, caller, use, session_id, wanted))
+    # Not in the stored answer: deleting the session does not delete it.
+    texts = await use.sessions.summaries.texts(caller.tenant, session_id, {wanted.thread: made.version})
+    return made.model_copy(update={"summary": texts.get(wanted.thread)})
 
 
 async def _compress(caller: Principal, use: Services, session_id: str, wanted: CompressBody) -> CompressedView:
+    """Compresses; returns the figures without the text of the summary."""
     start = CompressSessionInput(
         tenant=caller.tenant,
         session_id=session_id,
@@ -122,10 +126,9 @@ async def _compress(caller: Principal, use: Services, session_id: str, wanted: C
         raise CompressionFailed("the compression takes long and continues: read the summaries later") from error
     except WorkflowFailureError as error:
         raise CompressionFailed(f"the compression failed ({type(error.cause).__name__}): nothing was stored") from error
-    texts = await use.sessions.summaries.texts(caller.tenant, session_id, {wanted.thread: done.version})
     return CompressedView(
         version=done.version,
-        summary=texts.get(wanted.thread),
+        summary=None,
         covers=[done.first_seq, done.last_seq] if done.version else None,
         original_tokens=done.tokens_before,
         summary_tokens=done.tokens_after,

@@ -25,6 +25,15 @@ async def set_settings(caller: SessionWriter, use: Use, user_id: UserId, body: F
     )
 
 
+@router.delete("/users/{user_id}/settings")
+async def delete_settings(caller: SessionDeleter, use: Use, user_id: UserId) -> SettingsView:
+    """Deletes the personal settings of a user, with the fields of all earlier versions. The next version is empty.
+
+    Deleting them again has no effect.
+    """
+    return SettingsView.model_validate(await use.sessions.settings.delete_for_user(caller.tenant, user_id, by=caller))
+
+
 @router.get("/retention")
 async def show_retention(caller: WorkReader, use: Use) -> RetentionView:
     """Returns how long the sessions of this tenant are kept."""

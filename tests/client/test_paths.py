@@ -30,6 +30,7 @@ BY_ID: list[Callable[[str], Any]] = [
     lambda one: sessions.tool_call(one, 1, 0),
     sessions.user_settings,
     lambda one: sessions.set_user_settings(one, {}),
+    sessions.delete_user_settings,
 ]
 
 

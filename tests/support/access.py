@@ -101,6 +101,7 @@ ROUTES: Mapping[str, Route] = {
     f"POST {SESSION}/tool-safety": Route(READ_WORK, THEIRS, {"limit": 500, "planned_tools": 1}),
     "GET /v1/users/{user_id}/settings": Route(READ_WORK, OWN),
     "PUT /v1/users/{user_id}/settings": Route(WRITE, OWN, {"tone": "kind"}),
+    "DELETE /v1/users/{user_id}/settings": Route(Permission.DELETE_SESSIONS, OWN),
     "GET /v1/retention": Route(READ_WORK, OWN),
     "PUT /v1/retention": Route(Permission.DELETE_SESSIONS, OWN, {"days": 5}),
     "GET /v1/approvals": Route(READ, OWN),

@@ -213,6 +213,11 @@ def set_user_settings(user_id: str, fields: Mapping[str, Any]) -> Operation[Sett
     return Operation("users_set_settings", "PUT", path, SettingsView, mapping("fields", fields))
 
 
+def delete_user_settings(user_id: str) -> Operation[SettingsView]:
+    """Deletes the personal settings of a user, with the fields of all earlier versions."""
+    return Operation("users_delete_settings", "DELETE", f"/v1/users/{part(user_id)}/settings", SettingsView)
+
+
 def context(session_id: str) -> Operation[ContextView]:
     """Returns the settings of this session's windows, and where each comes from."""
     return Operation("sessions_show_context", "GET", f"{_of(session_id)}/context", ContextView)
@@ -263,6 +268,7 @@ class _Sessions:
     set_settings = Offered(set_settings)
     user_settings = Offered(user_settings)
     set_user_settings = Offered(set_user_settings)
+    delete_user_settings = Offered(delete_user_settings)
     context = Offered(context)
     delete = Offered(delete)
     retention = Offered(retention)

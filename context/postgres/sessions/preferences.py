@@ -7,7 +7,7 @@ import asyncpg
 
 from purser.budget.actors import Actor
 from purser.budget.postgres.changes import record
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, affected, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Kind, Scope
 from purser.context.conversation.preferences import Personal, Preferences, check_fields
@@ -57,6 +57,22 @@ class PersonalSettings:
             await own.execute(_SQL["lock_user"], tenant, user_id)
             return await _set(own, "user", tenant, Scope(Kind.USER, user_id), fields, by)
 
+    async def delete_for_user(self, tenant: str, user_id: str, *, by: Actor) -> Preferences:
+        """Removes the fields of every version of a user's settings; deleting them again changes nothing.
+
+        The numbers, authors and times of the versions remain, and an empty version follows: a plan never refers to a
+        number that later gets other fields.
+
+        Returns:
+            The empty settings.
+        """
+        async with connected(self._pool, None) as own, own.transaction():
+            await own.execute(_SQL["lock_user"], tenant, user_id)
+            before = await _latest(own, "of_user", tenant, user_id)
+            if not affected(await own.execute(_SQL["clear_of_user"], tenant, user_id)):
+                return before
+            return await _add(own, "user", tenant, Scope(Kind.USER, user_id), before, {}, "settings.delete", by)
+
     async def set_for_session(
         self, tenant: str, session_id: str, fields: Mapping[str, Any], *, by: Actor
     ) -> Preferences:
@@ -80,11 +96,22 @@ async def _set(
     before = await _latest(own, f"of_{whose}", tenant, scope.id)
     if before.fields == dict(fields):
         return before
+    return await _add(own, whose, tenant, scope, before, fields, "settings.set", by)
+
+
+async def _add(
+    own: Connection,
+    whose: str,
+    tenant: str,
+    scope: Scope,
+    before: Preferences,
+    fields: Mapping[str, Any],
+    action: str,
+    by: Actor,
+) -> Preferences:
     [added] = await own.fetch(_SQL[f"add_to_{whose}"], tenant, scope.id, before.version + 1, dict(fields), by.name)
     after = Preferences(**added)
-    await record(
-        own, tenant, "settings.set", str(scope), by=by, before=_audit_fields(before), after=_audit_fields(after)
-    )
+    await record(own, tenant, action, str(scope), by=by, before=_audit_fields(before), after=_audit_fields(after))
     return after
 
 

@@ -18,6 +18,9 @@ returning fields, version, changed_by, changed_at;
 insert into session_settings (tenant, session_id, version, fields, changed_by) values ($1, $2, $3, $4, $5)
 returning fields, version, changed_by, changed_at;
 
+-- name: clear_of_user
+update user_settings set fields = '{}' where tenant = $1 and user_id = $2 and fields::text <> '{}';
+
 -- name: personal
 select u.fields as user_fields, u.version as user_version, u.changed_by as user_by, u.changed_at as user_at,
        o.fields as own_fields, o.version as own_version, o.changed_by as own_by, o.changed_at as own_at

@@ -101,6 +101,31 @@ async def test_changes_at_once_are_numbered_on(settings: PersonalSettings) -> No
     assert sorted(one.version for one in made) == list(range(1, 11))
 
 
+async def test_deleted_settings_of_a_user_are_in_no_version_and_their_numbers_go_on(
+    settings: PersonalSettings, pool: Pool
+) -> None:
+    for fields in ({"phone": "+49 170"}, {"phone": "+49 171"}, {}):
+        await settings.set_for_user(TENANT, "u1", fields, by=ANA)
+    await settings.set_for_user(TENANT, "u2", {"tone": "kind"}, by=ANA)
+    await settings.set_for_session(TENANT, SESSION, {"units": "metric"}, by=ANA)
+    deleted = await settings.delete_for_user(TENANT, "u1", by=BEN)
+    assert (deleted.fields, deleted.version, deleted.changed_by) == ({}, 4, "ben")
+    assert await settings.delete_for_user(TENANT, "u1", by=ANA) == deleted
+    rows = await pool.fetch("select version, fields, changed_by from user_settings where user_id = 'u1' order by 1")
+    assert [tuple(row) for row in rows] == [(1, {}, "ana"), (2, {}, "ana"), (3, {}, "ana"), (4, {}, "ben")]
+    assert (await settings.at(TENANT, SESSION, (2, 1))).fields == {"units": "metric"}
+    assert (await settings.set_for_user(TENANT, "u1", {"tone": "brief"}, by=ANA)).version == 5
+    assert (await settings.of_user(TENANT, "u2")).fields == {"tone": "kind"}
+    changes = await pool.fetch("select by, target, before, after from changes where action = 'settings.delete'")
+    before, after = {"version": 3, "fields": []}, {"version": 4, "fields": []}
+    assert [tuple(change) for change in changes] == [("ben", "user:u1", before, after)]
+
+
+async def test_a_user_without_settings_has_none_to_delete(settings: PersonalSettings, pool: Pool) -> None:
+    assert (await settings.delete_for_user(TENANT, "u1", by=ANA)).version == 0
+    assert await pool.fetchval("select count(*) from changes") == 0
+
+
 @pytest.mark.parametrize(
     ("fields", "named"),
     [

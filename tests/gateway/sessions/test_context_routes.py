@@ -181,11 +181,15 @@ async def test_what_cannot_fit_is_named(session: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.usefixtures("worker")
-async def test_a_compression_stores_a_version_and_answers_with_it(session: httpx.AsyncClient) -> None:
-    wanted = {"budget": WHOLE // 2, "model": "gpt-4o"}
-    answer = await session.post(f"{S1}/compress", json=wanted, timeout=60)
+async def test_a_compression_stores_a_version_and_answers_with_it(
+    gateway: RunningGateway, session: httpx.AsyncClient
+) -> None:
+    wanted: Any = {"json": {"budget": WHOLE // 2, "model": "gpt-4o"}, "headers": {"Idempotency-Key": "c1"}}
+    answer = await session.post(f"{S1}/compress", **wanted, timeout=60)
     assert answer.status_code == 200, answer.text
     made = answer.json()
+    assert (await session.post(f"{S1}/compress", **wanted)).content == answer.content
+    assert (await gateway.pool.fetchval("select answer from answers"))["summary"] is None, "the text is in one place"
     assert (made["version"], made["method"], made["reason"]) == (1, "extractive", None)
     assert made["covers"][0] <= made["covers"][1]
     assert 0 < made["summary_tokens"] < made["original_tokens"]

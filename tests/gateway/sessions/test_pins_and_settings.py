@@ -57,7 +57,9 @@ async def test_too_many_pins_are_a_conflict_with_figures(gateway: RunningGateway
 # --- personal settings -----------------------------------------------------------------------------------------------
 
 
-async def test_settings_of_user_and_session_are_stored_in_versions(agent: httpx.AsyncClient) -> None:
+async def test_settings_of_user_and_session_are_stored_in_versions(
+    agent: httpx.AsyncClient, admin: httpx.AsyncClient
+) -> None:
     await append(agent, TALK[0], user_id="ana")
     first = (await agent.put("/v1/users/ana/settings", json={"language": "German", "tone": "brief"})).json()
     assert (first["fields"], first["version"], first["changed_by"]) == (
@@ -72,6 +74,10 @@ async def test_settings_of_user_and_session_are_stored_in_versions(agent: httpx.
     assert shown["messages"][0]["role"] == "user"
     assert shown["messages"][0]["content"].splitlines()[1:] == ["- language: German", "- tone: kind"]
     assert (shown["seqs"], shown["indexes"]) == ([None, 1], [None, 0])
+    deleted = (await admin.delete("/v1/users/ana/settings")).json()
+    assert (deleted["fields"], deleted["version"], deleted["changed_by"]) == ({}, 2, "ada")
+    shown = (await agent.get(f"{S1}/window", params={"budget": 500})).json()
+    assert shown["messages"][0]["content"].splitlines()[1:] == ["- tone: kind"]
 
 
 async def test_bad_settings_name_their_field(gateway: RunningGateway, agent: httpx.AsyncClient) -> None:

@@ -107,6 +107,7 @@ async def run_gateway(
             ),
             run_background(services, dispatcher, drained, settings.sweep_every_s),
             _maintain(settings, services, drained),
+            figures.close_after(drained),
             services.feed.run(drained),
             Deliverer(services.deliveries, services.targets, services.seal, own.webhook_failed).run(drained),
         )

@@ -28,7 +28,8 @@ def exhausting(found: Sequence[Exhausting]) -> Metric:
     """The family of scopes that are exhausted soon, which costs more to read than the others."""
     soon = GaugeMetricFamily(
         "purser_budget_scopes_exhausting",
-        "Scopes that have something left, and nothing any more within that time at the rate at which they spend.",
+        "Scopes that have something left, and nothing any more within that time at the rate at which they spend; "
+        "without policies in shadow.",
         labels=("kind", "within"),
     )
     for kind in Kind:
@@ -41,12 +42,13 @@ def exhausting(found: Sequence[Exhausting]) -> Metric:
 def _budgets(figures: Figures) -> Iterator[Metric]:
     scopes = GaugeMetricFamily(
         "purser_budget_scopes",
-        "Limited scopes in use, by how much of their budget is spent and held in the current window.",
+        "Limited scopes in use, by how much of their budget is spent and held in the current window; without policies "
+        "in shadow.",
         labels=("kind", "mode", "band"),
     )
     highest = GaugeMetricFamily(
         "purser_budget_usage_ratio_max",
-        "The highest share of a budget that is spent and held.",
+        "The highest share of a budget that is spent and held; without policies in shadow.",
         labels=("kind", "mode"),
     )
     for kind in Kind:
@@ -60,10 +62,10 @@ def _budgets(figures: Figures) -> Iterator[Metric]:
 
 _AMOUNTS = {
     "limit": (GaugeMetricFamily, "that the limited scopes in use may spend in their current window, without grants"),
-    "spent": (GaugeMetricFamily, "charged to scopes of a kind; falls when a late report was less than presumed"),
+    "spent": (GaugeMetricFamily, "charged in all windows; falls when a late report was less than presumed"),
     "held": (GaugeMetricFamily, "set aside for calls under way"),
     "granted": (GaugeMetricFamily, "given by approvals beyond the limits"),
-    "overrun": (CounterMetricFamily, "charged beyond what was held"),
+    "overrun": (CounterMetricFamily, "charged beyond what was held; a late report that is less takes nothing back"),
 }
 
 

@@ -70,16 +70,19 @@ class Burn:
             histories = await _histories(own, tenant, budgets, self._policies.now)
         return {budget.scope: _forecast(budget, histories.get(str(budget.scope), [])) for budget in budgets}
 
-    async def exhausting(self) -> list[Exhausting]:
+    async def exhausting(self, timeout_s: float | None = None) -> list[Exhausting]:
         """Counts scopes of all tenants that are exhausted within an hour and a day, in one statement, for metrics.
 
         Counts scopes with headroom left, by the same rule as `forecasts`; a scope that was never sampled does not
-        count. Omits kinds and modes without such scopes. Costs about 40 µs of database time for each limited scope used
-        within the last day, and next to nothing for the others.
+        count, nor does one whose policy is in shadow. Omits kinds and modes without such scopes. Costs about 40 µs of
+        database time for each limited scope used within the last day, and next to nothing for the others.
+
+        Args:
+            timeout_s: seconds to wait; `None`: as long as for any statement of the pool.
         """
         async with connected(self._pool, None) as own:
             defaults = self._policies.settings.defaults_json
-            found = await own.fetch(_SQL["exhausting"], defaults, self._policies.now)
+            found = await own.fetch(_SQL["exhausting"], defaults, self._policies.now, timeout=timeout_s)
         return [Exhausting(Kind(kind), Mode(mode), hour, day) for kind, mode, hour, day in found]
 
     async def soon(self, tenant: str, within: timedelta, kind: Kind | None, text: str, size: int) -> list[Scope]:

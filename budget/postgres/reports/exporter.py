@@ -12,7 +12,7 @@ import asyncpg
 from purser.budget.approvals import ApprovalState
 from purser.budget.gate import Amount
 from purser.budget.policies.fields import Mode
-from purser.budget.postgres.connections.pools import Connection, Pool, connected, row
+from purser.budget.postgres.connections.pools import Connection, Pool, affected, connected, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Kind
@@ -23,6 +23,9 @@ BANDS = ("under_80", "from_80", "from_95", "from_100")
 WAITED_S = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_200.0, 1_800.0, 3_600.0, 14_400.0)
 """Upper bounds, in seconds, of the histogram of approval waits."""
 DEFAULT_IDLE = timedelta(minutes=30)
+BATCH = 2_000
+"""Balances that are marked in one transaction, for which calls on them wait."""
+_LOCK = 0x646F726D
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +39,11 @@ class Budgets:
     limit: Amount
     """Sum of the limits of those scopes, without grants."""
     spent: Amount
-    """This and the following fields: sums over all balances, including past windows."""
+    """This and the following fields: sums over all balances, with past windows and what fell out of rolling ones."""
     held: Amount
     granted: Amount
     overrun: Amount
+    """Never falls: what a late report or a rolling window takes back stays counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,30 @@ class Exporter:
         """
         async with connected(self.pool, None) as own, own.transaction(isolation="repeatable_read", readonly=True):
             await _limit(own, timeout_s)
-            return int(await own.fetchval(_SQL["drift"]))
+            return int(await own.fetchval(_SQL["drift"], timeout=timeout_s))
+
+    async def mark_dormant(self) -> int:
+        """Marks balances that no longer count, so that `figures` reads only their totals; returns how many.
+
+        Any number of processes may call this at the same time: one does the work, the others return.
+
+        Raises:
+            LedgerUnavailable: Postgres is unavailable.
+        """
+        marked = last = await self._mark()
+        while last >= BATCH:
+            last = await self._mark()
+            marked += last
+        return marked
+
+    async def _mark(self) -> int:
+        async with connected(self.pool, None) as own, own.transaction():
+            if not await own.fetchval(_SQL["lock"], _LOCK):
+                return 0
+            marked = affected(await own.execute(_SQL["mark_dormant"], self._idle, self.now, BATCH))
+            if marked < BATCH:
+                await own.execute(_SQL["add_up_dormant"])
+            return marked
 
     async def _read(self, own: Connection) -> Figures:
         settings, now = self._settings, self.now

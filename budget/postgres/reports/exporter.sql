@@ -1,51 +1,48 @@
 -- Figures for metrics, over all tenants. No statement returns an id.
 
 -- name: budgets
--- Balances by kind and mode, in one scan. $1 defaults by kind, $2 idle time, $3 now. Balances are never deleted: of those
--- that cannot count, only amounts are summed. Limits and modes are those that the gate applied last. A budget counts if its
--- balance is that of the current window, it has a limit, and one of these is true: something is held; it has changed within
--- the idle time and since its scope ended; its scope has not ended and is not expected to (a tenant, a user, a calendar
--- window). `offset 0` prevents expressions that are computed once per row from being computed once per column.
+-- Balances by kind and mode. $1 defaults by kind, $2 idle time, $3 now. Balances are never deleted: those that no longer count are
+-- dormant, and only their totals are read. Limits and modes are those that the gate applied last. A budget counts if its
+-- balance is that of the current window, it has a limit, its policy is not in shadow, and one of these is true: something is
+-- held; it has changed within the idle time and since its scope ended; its scope has not ended and is not expected to (a
+-- tenant, a user, a calendar window). `offset 0` prevents expressions that are computed once per row from being computed once
+-- per column, and keeps a lookup by key what it is.
 with clock as materialized (
     select coalesce($3, clock_timestamp()) as now
 ), usual as materialized (
     -- Unless a policy sets a window or a time zone, all scopes of a kind share the default one.
-    select d.key as kind, ledger_window_start(d.value ->> 'window', d.value ->> 'timezone', c.now) as start
+    select d.key as kind, ledger_window_start(d.value ->> 'window', d.value ->> 'timezone', c.now) as start,
+           coalesce((d.value ->> 'shadow')::boolean, false) as shadow
     from clock c, jsonb_each($1::jsonb) d
-), grouped as materialized (
+), awake as materialized (
     -- `recent` counts if its window is the current one; no calendar window is longer than 32 days.
-    select s.kind, strpos(s.id, '@') > 0 as further, b.mode, sum(b.spent_tokens) as spent_tokens, sum(b.spent_nano) as spent_nano,
-           sum(b.held_tokens) as held_tokens, sum(b.held_nano) as held_nano,
-           sum(b.granted_tokens) as granted_tokens, sum(b.granted_nano) as granted_nano,
-           sum(b.overrun_tokens) as overrun_tokens, sum(b.overrun_nano) as overrun_nano,
-           array_agg(b) filter (where b.rolls_at <= c.now) as rolling,
-           array_agg(b) filter (
-               where (b.held_tokens > 0 or b.held_nano > 0
-                      or b.updated_at > greatest(c.now - $2::interval, s.ended_at)
-                      or s.ended_at is null and (b.window_start > '-infinity' or s.kind not in ('session', 'task', 'agent')))
-                 and (calendar_start(b.window_start) is null or b.window_start > c.now - interval '32 days')) as recent
-    from clock c, balances b join scopes s on s.tenant = b.tenant and s.scope_id = b.scope_id
-    group by 1, 2, 3
-), fallen_out as materialized (
-    select g.kind, g.further, g.mode, b.tenant, b.scope_id, b.window_start, r.tokens, r.nano
-    from clock c, grouped g cross join unnest(g.rolling) b cross join lateral ledger_falls_out(b, c.now) r
+    select s.kind, s.id, strpos(s.id, '@') > 0 as further, b as balance, b.*,
+           (b.held_tokens > 0 or b.held_nano > 0
+            or b.updated_at > greatest(c.now - $2::interval, s.ended_at)
+            or s.ended_at is null and (b.window_start > '-infinity' or s.kind not in ('session', 'task', 'agent')))
+           and (calendar_start(b.window_start) is null or b.window_start > c.now - interval '32 days') as recent
+    from clock c, balances b
+    cross join lateral (select * from scopes t where t.tenant = b.tenant and t.scope_id = b.scope_id offset 0) s
+    where not b.dormant
 ), special as materialized (
-    select s.tenant, s.scope_id, w.start
-    from clock c, (select distinct b.tenant, b.scope_id from grouped g cross join unnest(g.recent) b) n
-    join scopes s on s.tenant = n.tenant and s.scope_id = n.scope_id
+    select s.tenant, s.scope_id, w.start, w.shadow
+    from clock c, (select distinct a.tenant, a.scope_id, a.kind, a.id from awake a where a.recent) s
+    join usual u on u.kind = s.kind
     cross join lateral ledger_current_window(s.tenant, s.scope_id, s.kind, s.id, $1, c.now) w
-    where strpos(s.id, '@') > 0 or exists (select from own_windows o where o.tenant = s.tenant and o.scope_id = s.scope_id)
+    where strpos(s.id, '@') > 0 or u.shadow
+       or exists (select from own_windows o where o.tenant = s.tenant and o.scope_id = s.scope_id offset 0)
+       or exists (select from policies p where p.tenant = s.tenant and p.scope_id = s.scope_id and p.shadow offset 0)
+       or exists (select from templated_policies p where p.tenant = s.tenant and p.scope_id = s.scope_id and p.shadow offset 0)
 ), used as (
-    select g.kind, g.further, l.mode, l.tokens as limit_tokens, l.nano as limit_nano,
+    select b.kind, b.further, l.mode, l.tokens as limit_tokens, l.nano as limit_nano,
            b.spent_tokens - coalesce(o.tokens, 0) + b.held_tokens as tokens, b.spent_nano - coalesce(o.nano, 0) + b.held_nano as nano,
            l.tokens + b.granted_tokens as room_tokens, l.nano + b.granted_nano as room_nano
-    from grouped g
-    cross join unnest(g.recent) b
-    join usual u on u.kind = g.kind
+    from clock c, awake b
+    join usual u on u.kind = b.kind
     left join special n on n.tenant = b.tenant and n.scope_id = b.scope_id
-    left join fallen_out o on o.tenant = b.tenant and o.scope_id = b.scope_id and o.window_start = b.window_start
-    cross join lateral ledger_shared_limits(b, $1) l
-    where b.window_start = coalesce(n.start, u.start) and (l.tokens is not null or l.nano is not null)
+    left join lateral ledger_falls_out(case when b.rolls_at <= c.now then b.balance end, c.now) o on true
+    cross join lateral ledger_shared_limits(b.balance, $1) l
+    where b.recent and b.window_start = coalesce(n.start, u.start) and n.shadow is not true and (l.tokens is not null or l.nano is not null)
     offset 0
 ), banded as (
     -- In integers: 0.95 of a limit, rounded up, is the limit minus a twentieth of it, rounded down.
@@ -63,18 +60,59 @@ with clock as materialized (
                         case when room_nano = 0 then 1 else nano::float8 / room_nano end)) as highest_ratio,
            sum(limit_tokens) filter (where not further) as limit_tokens, sum(limit_nano) filter (where not further) as limit_nano
     from banded group by kind, mode
+), summed as (
+    -- Further limits count what their scopes count.
+    select x.kind, x.mode, sum(x.charged_tokens) as charged_tokens, sum(x.charged_nano) as charged_nano,
+           sum(x.held_tokens) as held_tokens, sum(x.held_nano) as held_nano,
+           sum(x.granted_tokens) as granted_tokens, sum(x.granted_nano) as granted_nano,
+           sum(x.overrun_tokens) as overrun_tokens, sum(x.overrun_nano) as overrun_nano
+    from (select b.kind, b.mode, a.charged_tokens, a.charged_nano, b.held_tokens, b.held_nano, b.granted_tokens, b.granted_nano,
+                 a.overrun_tokens, a.overrun_nano
+          from awake b cross join lateral ledger_in_all(b.balance) a where not b.further
+          union all
+          select d.kind, d.mode, d.charged_tokens, d.charged_nano, 0, 0, d.granted_tokens, d.granted_nano, d.overrun_tokens, d.overrun_nano
+          from dormant_totals d) x
+    group by x.kind, x.mode
 )
 select kind, mode, coalesce(under_80, 0) as under_80, coalesce(from_80, 0) as from_80, coalesce(from_95, 0) as from_95,
        coalesce(from_100, 0) as from_100, highest_ratio,
        coalesce(limit_tokens, 0) as limit_tokens, coalesce(limit_nano, 0) as limit_nano,
-       coalesce(spent_tokens - coalesce(o.tokens, 0), 0) as spent_tokens, coalesce(spent_nano - coalesce(o.nano, 0), 0) as spent_nano,
+       coalesce(charged_tokens, 0) as spent_tokens, coalesce(charged_nano, 0) as spent_nano,
        coalesce(held_tokens, 0) as held_tokens, coalesce(held_nano, 0) as held_nano,
        coalesce(granted_tokens, 0) as granted_tokens, coalesce(granted_nano, 0) as granted_nano,
        coalesce(overrun_tokens, 0) as overrun_tokens, coalesce(overrun_nano, 0) as overrun_nano
-from counted
--- Further limits count what their scopes count.
-full join (select * from grouped where not further) g using (kind, mode)
-left join (select kind, mode, sum(tokens) as tokens, sum(nano) as nano from fallen_out where not further group by 1, 2) o using (kind, mode);
+from counted full join summed using (kind, mode);
+
+-- name: lock
+select pg_try_advisory_xact_lock($1);
+
+-- name: mark_dormant
+-- Marks at most $3 balances that count for no budget until they move again, by the rules of `budgets`, nor for one that is
+-- exhausted soon, which looks back a day. $1 idle
+-- time, $2 now. Waits for no call.
+update balances b set dormant = true
+from (select x.tenant, x.scope_id, x.window_start
+      from (select coalesce($2, clock_timestamp()) as now) c, balances x
+      cross join lateral (select * from scopes t where t.tenant = x.tenant and t.scope_id = x.scope_id offset 0) s
+      where not x.dormant and x.held_tokens = 0 and x.held_nano = 0
+        and (calendar_start(x.window_start) <= c.now - interval '32 days'
+             or x.updated_at <= greatest(c.now - $1::interval, s.ended_at) and s.ended_at is not null
+             or s.ended_at is null and x.window_start = '-infinity' and s.kind in ('session', 'task', 'agent')
+                and x.updated_at <= c.now - greatest($1::interval, interval '24 hours'))
+      limit $3 for update of x skip locked) d
+where b.tenant = d.tenant and b.scope_id = d.scope_id and b.window_start = d.window_start;
+
+-- name: add_up_dormant
+with gone as (
+    delete from dormant_totals t
+    using (select tenant, kind, mode from dormant_totals group by 1, 2, 3 having count(*) > 1) m
+    where t.tenant = m.tenant and t.kind = m.kind and t.mode = m.mode
+    returning t.*
+)
+insert into dormant_totals (tenant, kind, mode, charged_tokens, charged_nano, granted_tokens, granted_nano, overrun_tokens, overrun_nano)
+select g.tenant, g.kind, g.mode, sum(g.charged_tokens), sum(g.charged_nano), sum(g.granted_tokens), sum(g.granted_nano),
+       sum(g.overrun_tokens), sum(g.overrun_nano)
+from gone g group by 1, 2, 3;
 
 -- name: holds
 -- $1 grace, $2 now.

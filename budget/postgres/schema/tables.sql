@@ -86,9 +86,14 @@ create table balances (
     rolled_nano    bigint not null default 0,
     rolled_over_at timestamptz,                       -- calendar window: when it was decided what rolls over into it
     updated_at     timestamptz not null,
+    dormant        boolean not null default false,    -- counts for no metric but sums, until it moves again
+    overrun_back_tokens bigint not null default 0,    -- what entries took off the overrun in all
+    overrun_back_nano bigint not null default 0,
     primary key (tenant, scope_id, window_start),
     foreign key (tenant, scope_id) references scopes
 ) with (fillfactor = 60);
+-- For metrics. Calls change no column of it, so that their updates stay off all indexes.
+create index balances_awake on balances (tenant, scope_id, window_start) where not dormant;
 
 create table holds (
     tenant        text not null,

@@ -1,17 +1,21 @@
 """Faults of the ledger and of receivers: their real metrics set off the alert of their runbook, while they last."""
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
 
+from purser.budget.errors import LedgerUnavailable
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.events.events import EventKind, Events
+from purser.budget.postgres.reports.burn import Burn
+from purser.budget.postgres.reports.exporter import Exporter
+from purser.gateway.metrics.ledger import LedgerMetrics
 from purser.gateway.webhooks import delivery
 from tests.gateway.conftest import RunningGateway
-from tests.gateway.metrics.test_ledger import metrics
+from tests.gateway.metrics.test_ledger import AT_ONCE, metrics
 from tests.support.ledger import Books
 from tests.support.servers.alerts import Scrapes
 from tests.support.servers.webhooks import Receiver, all_sent, failing, make, settled, store_on, task, tell
@@ -99,3 +103,34 @@ async def test_a_policy_that_is_only_tried_and_would_refuse(pool: Pool, tmp_path
     last = scrapes.minute
     scrapes.rest(70)
     scrapes.check(tmp_path, "PurserShadowRefusing", firing=[last], silent=[4, scrapes.minute])
+
+
+@pytest.mark.parametrize("alert", ["PurserBudgetAbove100", "PurserBudgetExhaustsIn1h"])
+async def test_a_policy_that_is_only_tried_until_it_applies(pool: Pool, alert: str, tmp_path: Path) -> None:
+    books, scrapes = Books.on(pool), Scrapes()
+    ledger, now = metrics(books), datetime.now(UTC)
+    limit = 100 if alert == "PurserBudgetAbove100" else 130
+    await books.budget("tenant:acme", limit_tokens=limit, mode="hard", shadow=True)
+    for minutes in (50, 30):
+        books.at(now - timedelta(minutes=minutes))
+        await books.spend(f"k{minutes}", 60, 0, "tenant:acme", "session:s1")
+        await Burn(pool, books.policies).sample()
+    books.at(None)
+    scrapes.take(await ledger.text(), minutes=4)
+    await books.budget("tenant:acme", shadow=False)
+    scrapes.take(await ledger.text(), minutes=4)
+    scrapes.check(tmp_path, alert, firing=[7], silent=[2, 3])
+
+
+async def test_a_scan_of_the_balances_that_no_longer_succeeds(pool: Pool, tmp_path: Path) -> None:
+    class Failing(Exporter):
+        async def drift(self, timeout_s: float) -> int:
+            raise LedgerUnavailable("it takes too long")
+
+    books, scrapes = Books.on(pool), Scrapes()
+    failing = LedgerMetrics(Failing(pool, books.settings), Burn(pool, books.policies), AT_ONCE)
+    scrapes.take(await metrics(books).text(), minutes=2)
+    scrapes.take(await failing.text(), minutes=14)
+    scrapes.take(await metrics(books).text(), minutes=2)
+    scrapes.check(tmp_path, "PurserLedgerScanOld", firing=[13], silent=[1, 16])
+    scrapes.check(tmp_path, "PurserMetricsMissing", firing=[], silent=[1, 13, 16])

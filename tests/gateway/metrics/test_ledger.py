@@ -1,7 +1,9 @@
 """Ledger figures at `/metrics`: few series, the same at every gateway, and absent rather than wrong."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -14,7 +16,8 @@ from purser.budget.postgres.reports.exporter import Exporter
 from purser.gateway.metrics.ledger import LedgerMetrics, Pace
 from tests.support.ledger import Books
 
-AT_ONCE = Pace(fresh_s=0, scan_every_s=0, timeout_s=60)
+AT_ONCE = Pace(fresh_s=0, timeout_s=60, scan_every_s=0, scan_rest=0, scan_wait_s=60)
+SCANS = ("drift", "exhausting")
 SESSIONS = """
 with made as (
     insert into scopes (tenant, kind, id)
@@ -62,11 +65,24 @@ async def test_gateways_agree_because_they_read_the_same_rows(pool: Pool) -> Non
     await books.spend("k1", 97)
     one, other = await shown(metrics(books)), await shown(metrics(books))
     for found in (one, other):
-        found.pop("purser_exporter_read_seconds")
+        for own in ("purser_exporter_read_seconds", *(f"purser_ledger_scan_age_seconds {scan}" for scan in SCANS)):
+            found.pop(own)
     assert one == other
     assert one["purser_budget_scopes from_95 session hard"] == 1
     assert one["purser_budget_usage_ratio_max session hard"] == 0.97
     assert one["purser_spent_tokens session"] == 97
+
+
+async def test_balances_that_no_longer_count_become_dormant(pool: Pool) -> None:
+    books = Books.on(pool)
+    books.at(datetime.now(UTC) - timedelta(days=2))
+    await books.settle(await books.hold("k1", 10, 5), 25, 9)
+    exporter = metrics(books)
+    for _ in range(2):
+        found = await shown(exporter)
+        assert (found["purser_spent_tokens session"], found["purser_overrun_nano_usd_total session"]) == (25, 4)
+    assert await pool.fetchval("select bool_and(dormant) from balances join scopes using (tenant, scope_id)"
+                               " where kind = 'session'")  # fmt: skip
 
 
 async def test_overrun_is_reported_and_never_taken_back(pool: Pool) -> None:
@@ -170,16 +186,70 @@ async def test_a_deadline_is_shown_where_something_is_pending_and_not_at_all_oth
     assert "purser_approval_deadline_seconds" not in await shown(metrics(Books.on(pool)))
 
 
-async def test_where_the_database_is_too_slow_nothing_is_shown_rather_than_what_was(pool: Pool) -> None:
+async def test_where_the_database_is_too_slow_nothing_is_shown_but_scans_with_their_age(pool: Pool) -> None:
     books = Books.on(pool)
-    exporter = metrics(books, Pace(fresh_s=0, scan_every_s=0, timeout_s=2))
+    pace = replace(AT_ONCE, timeout_s=2, scan_timeout_s=2)
+    exporter = metrics(books, pace)
     assert (await shown(exporter))["purser_exporter_up"] == 1
     async with pool.acquire() as own, own.transaction():
         await own.execute("lock table balances in access exclusive mode")
         # The lock is held until this has answered.
-        assert await shown(exporter) == {"purser_exporter_up": 0}
-    again = await shown(exporter)
-    assert (again["purser_exporter_up"], again["purser_ledger_drift_balances"]) == (1, 0)
+        assert await shown(metrics(books, pace)) == {"purser_exporter_up": 0}
+        found = await shown(exporter)
+    assert found.pop("purser_exporter_up") == 0
+    assert {name.partition(" ")[0] for name in found} == {
+        "purser_ledger_drift_balances", "purser_budget_scopes_exhausting", "purser_ledger_scan_age_seconds",
+    }  # fmt: skip
+    assert min(found[f"purser_ledger_scan_age_seconds {scan}"] for scan in SCANS) >= 2
+
+
+async def test_a_scan_that_takes_long_holds_up_neither_the_other_figures_nor_the_end_of_the_process(pool: Pool) -> None:
+    books, reads, free, stop = Books.on(pool), list[asyncio.Task[Any] | None](), asyncio.Event(), asyncio.Event()
+
+    class Slow(Exporter):
+        async def drift(self, timeout_s: float) -> int:
+            reads.append(asyncio.current_task())
+            if len(reads) > 1:
+                await free.wait()
+            return len(reads)
+
+    pace = replace(AT_ONCE, scan_wait_s=0.2)
+    exporter = LedgerMetrics(Slow(pool, books.settings), Burn(pool, books.policies), pace)
+    closing = asyncio.create_task(exporter.close_after(stop))
+    while (await shown(exporter)).get("purser_ledger_drift_balances") != 1:
+        pass
+    while len(reads) < 2:
+        assert (await shown(exporter))["purser_exporter_up"] == 1
+    for _ in range(2):
+        found = await shown(exporter)
+        assert (found["purser_exporter_up"], found["purser_ledger_drift_balances"]) == (1, 1)
+    assert len(reads) == 2, "one at a time"
+    stop.set()
+    await closing
+    with pytest.raises(asyncio.CancelledError):
+        await (reads[-1] or closing)
+    await shown(exporter)
+    assert len(reads) == 2
+
+
+async def test_a_scan_is_made_again_after_ten_times_what_it_took(pool: Pool) -> None:
+    books, reads, time = Books.on(pool), 0, 1_000.0
+
+    class Slow(Exporter):
+        async def drift(self, timeout_s: float) -> int:
+            nonlocal reads, time
+            reads += 1
+            time += 20
+            return 0
+
+    exporter = LedgerMetrics(Slow(pool, books.settings), Burn(pool, books.policies), Pace(scan_wait_s=60))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("purser.gateway.metrics.ledger.monotonic", lambda: time)
+        for after, expected in ((0, 1), (199, 1), (1, 2)):
+            time += after
+            found = await shown(exporter)
+            assert reads == expected
+    assert found["purser_ledger_scan_age_seconds drift"] == 20
 
 
 async def test_a_failure_is_cached_like_figures(pool: Pool) -> None:
@@ -195,7 +265,8 @@ async def test_a_failure_is_cached_like_figures(pool: Pool) -> None:
             return await super().drift(timeout_s)
 
     exporter = Counting(pool, books.settings)
-    failing = LedgerMetrics(exporter, Burn(pool, books.policies), Pace(fresh_s=60, scan_every_s=60, timeout_s=1))
+    pace = Pace(fresh_s=60, timeout_s=1, scan_wait_s=60, scan_timeout_s=1)
+    failing = LedgerMetrics(exporter, Burn(pool, books.policies), pace)
     async with pool.acquire() as own, own.transaction():
         await own.execute("lock table balances in access exclusive mode")
         assert await shown(failing) == {"purser_exporter_up": 0}

@@ -113,7 +113,7 @@ begin
             limit_tokens = case when p_modes is null then b.limit_tokens else p_limits[t.pos] end,
             limit_nano = case when p_modes is null then b.limit_nano else p_nanos[t.pos] end,
             mode = case when p_modes is null then b.mode else p_modes[t.pos] end,
-            seq = b.seq + t.n, updated_at = p_now
+            seq = b.seq + t.n, updated_at = p_now, dormant = false
         from totals t where b.tenant = p_tenant and b.scope_id = any (f_scope) and b.scope_id = t.scope_id and b.window_start = t.start
         returning b.*, b.seq - t.n as seq_before
     ), posted as (

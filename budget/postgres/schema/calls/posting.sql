@@ -57,10 +57,12 @@ returns void language sql set enable_seqscan = off as $$
             held_tokens = b.held_tokens + (p_held).tokens, held_nano = b.held_nano + (p_held).nano,
             granted_tokens = b.granted_tokens + (p_granted).tokens, granted_nano = b.granted_nano + (p_granted).nano,
             overrun_tokens = b.overrun_tokens + (p_overrun).tokens, overrun_nano = b.overrun_nano + (p_overrun).nano,
+            overrun_back_tokens = b.overrun_back_tokens - least(0, (p_overrun).tokens),
+            overrun_back_nano = b.overrun_back_nano - least(0, (p_overrun).nano),
             limit_tokens = case when p_modes is null then b.limit_tokens else p_limits[x.i] end,
             limit_nano = case when p_modes is null then b.limit_nano else p_nanos[x.i] end,
             mode = case when p_modes is null then b.mode else p_modes[x.i] end,
-            seq = b.seq + 1, updated_at = p_now
+            seq = b.seq + 1, updated_at = p_now, dormant = false
         from unnest(p_scopes, p_windows) with ordinality x (s, w, i)
         where b.tenant = p_tenant and b.scope_id = any (p_scopes) and b.scope_id = x.s and b.window_start = x.w
         returning b.*, x.i

@@ -51,10 +51,10 @@ create view own_windows as
     union all
     select tenant, scope_id from templated_policies where "window" is not null or timezone is not null;
 
--- The start of the current window of one scope. What its own task requests for it counts.
+-- The start of the current window of one scope, and whether its policy is in shadow. What its own task requests for it counts.
 create function ledger_current_window(p_tenant text, p_scope bigint, p_kind text, p_id text, p_defaults jsonb, p_now timestamptz)
-returns table (start timestamptz) language sql stable as $$
-    select ledger_window_start(e.win, e.zone, p_now)
+returns table (start timestamptz, shadow boolean) language sql stable as $$
+    select ledger_window_start(e.win, e.zone, p_now), e.shadow <> '{}'
     from (select (
         select p.task from policies p where p.tenant = p_tenant and p.scope_id = p_scope and p.task <> ''
           and p.task = requesting_task(p_kind, p_id)

@@ -19,6 +19,46 @@ create table balance_sampling (
     sampled_at timestamptz not null
 );
 
+-- What dormant balances have charged, and so on, in all: metrics read this instead of them. Rows are added up from time to time.
+-- Further limits are left out: they count what their scopes count.
+create table dormant_totals (
+    tenant         text not null,
+    total_id       bigint generated always as identity,
+    kind           text not null,
+    mode           text not null,
+    charged_tokens bigint not null,
+    charged_nano   bigint not null,
+    granted_tokens bigint not null,
+    granted_nano   bigint not null,
+    overrun_tokens bigint not null,
+    overrun_nano   bigint not null,
+    primary key (tenant, total_id)
+);
+
+-- What a balance was charged in all, with what has fallen out of a rolling window, and its overrun, from which nothing is
+-- taken back.
+create function ledger_in_all(b balances)
+returns table (charged_tokens bigint, charged_nano bigint, overrun_tokens bigint, overrun_nano bigint)
+language sql immutable as $$
+    select b.spent_tokens + b.rolled_tokens, b.spent_nano + b.rolled_nano,
+           b.overrun_tokens + b.overrun_back_tokens, b.overrun_nano + b.overrun_back_nano
+$$;
+
+create function count_dormant() returns trigger language plpgsql as $$
+begin
+    insert into dormant_totals (tenant, kind, mode, charged_tokens, charged_nano, granted_tokens, granted_nano, overrun_tokens, overrun_nano)
+    select s.tenant, s.kind, x.mode, x.sign * a.charged_tokens, x.sign * a.charged_nano, x.sign * x.granted_tokens, x.sign * x.granted_nano,
+           x.sign * a.overrun_tokens, x.sign * a.overrun_nano
+    from scopes s
+    cross join lateral (select -1 as sign, old as b, old.mode, old.granted_tokens, old.granted_nano where old.dormant
+                        union all select 1, new, new.mode, new.granted_tokens, new.granted_nano where new.dormant) x
+    cross join lateral ledger_in_all(x.b) a
+    where s.tenant = new.tenant and s.scope_id = new.scope_id and strpos(s.id, '@') = 0;
+    return null;
+end $$;
+create trigger balances_dormant after update on balances
+    for each row when (old.dormant or new.dormant) execute function count_dormant();
+
 -- What a balance had spent at a time, interpolated linearly between two samples; no row before the first.
 create function ledger_spent_at(p_tenant text, p_scope bigint, p_window timestamptz, p_at timestamptz,
                                 p_now timestamptz, p_tokens bigint, p_nano bigint)
@@ -50,8 +90,8 @@ $$;
 
 -- The scopes of a tenant, or for metrics of all (null), that are exhausted within a day at their current rate, and how
 -- long they last, in microseconds. A unit of
--- which nothing was spent within the last hour is not exhausted, nor is a scope that has ended or is frozen. A scope without
--- headroom left in one of its units is exhausted already.
+-- which nothing was spent within the last hour is not exhausted, nor is a scope that has ended, is frozen or has a policy in
+-- shadow. A scope without headroom left in one of its units is exhausted already.
 create function ledger_exhausting(p_tenant text, p_defaults jsonb, p_now timestamptz)
 returns table (tenant text, kind text, id text, mode text, lasts numeric) language sql stable as $$
     with clock as materialized (
@@ -64,7 +104,7 @@ returns table (tenant text, kind text, id text, mode text, lasts numeric) langua
         left join lateral ledger_falls_out(case when b.rolls_at <= c.now then b end, c.now) o on true
         cross join lateral (select b.spent_tokens - coalesce(o.tokens, 0) as spent_tokens,
                                    b.spent_nano - coalesce(o.nano, 0) as spent_nano) n
-        where (p_tenant is null or b.tenant = p_tenant) and b.updated_at > c.now - interval '24 hours'
+        where (p_tenant is null or b.tenant = p_tenant) and not b.dormant and b.updated_at > c.now - interval '24 hours'
           and (l.tokens is not null or l.nano is not null)
     ), paced as materialized (
         select l.tenant, l.scope_id, l.window_start, l.mode, c.now, r.lasts
@@ -100,6 +140,6 @@ returns table (tenant text, kind text, id text, mode text, lasts numeric) langua
         order by p.updated_at desc limit 1) request on true
     cross join lateral ledger_policies(s.tenant, array[s.scope_id], coalesce(request.task, ''), p_defaults) e
     cross join lateral (select ledger_window_start(e.win, e.zone, x.now) as start) w
-    where x.window_start = w.start and s.ended_at is null and not e.frozen
+    where x.window_start = w.start and s.ended_at is null and not e.frozen and e.shadow = '{}'
       and (calendar_start(w.start) is null or x.lasts < extract(epoch from ledger_window_end(e.win, e.zone, w.start) - x.now) * 1000000)
 $$;

@@ -206,14 +206,15 @@ async def test_what_rested_for_an_hour_does_not_run_out(clock: Clock) -> None:
     assert await clock.burn.exhausting() == []
 
 
-async def test_frozen_and_ended_scopes_do_not_run_out(clock: Clock) -> None:
-    for task in ("frozen", "ended", "running"):
+async def test_frozen_and_ended_scopes_and_policies_in_shadow_do_not_run_out(clock: Clock) -> None:
+    for task in ("frozen", "ended", "tried", "running"):
         await clock.books.budget(f"task:{task}", limit_tokens=1_000, mode="hard")
         await clock.spend(500, 0, f"task:{task}")
     clock.skip(30 * MINUTE)
     await clock.burn.sample()
-    assert await clock.burn.exhausting() == [Exhausting(Kind.TASK, Mode.HARD, 3, 3)]
+    assert await clock.burn.exhausting() == [Exhausting(Kind.TASK, Mode.HARD, 4, 4)]
     await clock.books.budget("task:frozen", frozen=True)
+    await clock.books.budget("task:tried", shadow=True)
     await clock.books.ledger.end_scopes(TENANT, [Scope(Kind.TASK, "ended")])
     assert await clock.burn.exhausting() == [Exhausting(Kind.TASK, Mode.HARD, 1, 1)]
     assert (await clock.forecast(Scope(Kind.TASK, "frozen"))).exhausts_at is None

@@ -14,12 +14,14 @@ from purser.budget.policies.fields import Mode
 from purser.budget.policies.policy import Policy, PolicyPatch
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.events.outbox import put
+from purser.budget.postgres.ledger.batches import Ask, hold_together
 from purser.budget.postgres.ledger.policy_sets import PolicySets
 from purser.budget.postgres.reports.exporter import WAITED_S, Budgets, Exporter, Figures
 from purser.budget.scopes import Kind, Scope
+from tests.budget.postgres.audit.history import History
 from tests.support.actors import TESTER
 from tests.support.approvals import NOW, open_desk
-from tests.support.ledger import TENANT, Books
+from tests.support.ledger import TENANT, Books, request
 from tests.support.rows_read import rows_read
 
 TIMEOUT_S = 30
@@ -140,6 +142,22 @@ async def test_a_scope_without_a_limit_is_in_no_band_and_its_spending_counts(boo
     assert found is not None
     assert sum(found.scopes.values()) == 0
     assert (found.spent, found.highest_ratio) == (Amount(70, 7), 0.0)
+
+
+@pytest.mark.parametrize("source", ["own", "template", "task", "default"])
+async def test_a_policy_that_is_only_tried_is_in_no_band(pool: Pool, source: str) -> None:
+    tried = Policy(shadow=True, limit_tokens=100)
+    books = Books.on(pool, defaults={kind: tried if source == "default" else Policy() for kind in Kind})
+    fields: dict[str, Any] = {} if source == "default" else {"limit_tokens": 100, "mode": "hard", "shadow": True}
+    if source == "template":
+        await PolicySets(pool, books.policies).apply(TENANT, {"task:*": PolicyPatch.parse(fields)}, by=TESTER)
+    elif source != "default":
+        await books.budget("task:t1", task="t1" if source == "task" else "", **fields)
+    await books.spend("k", 100, 0, "task:t1")
+    assert [found for found in (await read(books)).budgets.values() if any(found.scopes.values())] == []
+    if source == "own":
+        await books.budget("task:t1", shadow=False)
+        assert (await read(books)).budgets[Kind.TASK, Mode.HARD].scopes["from_100"] == 1
 
 
 # --- which balances --------------------------------------------------------------------------------------------------
@@ -273,18 +291,97 @@ async def test_a_calendar_window_counts_until_it_ends_however_quiet_it_is(books:
     assert await bands(books, datetime(2026, 12, 1, tzinfo=UTC)) == {}
 
 
-async def test_balances_that_do_not_count_are_only_added_up(counting_pool: Pool) -> None:
+async def test_balances_that_do_not_count_are_not_read(counting_pool: Pool) -> None:
     books = Books.on(counting_pool)
     await counting_pool.execute(IDLE)
-    await counting_pool.execute("analyze")
     await books.budget("session:busy", mode="hard", limit_tokens=100)
     await books.spend("k", 80, 0, "session:busy")
+    assert await Exporter(counting_pool, books.settings).mark_dormant() == MANY
+    await counting_pool.execute("analyze")
     before = await rows_read(counting_pool, *READ)
     found = (await read(books)).budgets
     after = await rows_read(counting_pool, *READ)
     assert found[Kind.SESSION, Mode.HARD].scopes["from_80"] == 1
     assert sum(one.spent.tokens for one in found.values()) == 80 + MANY
-    assert {table: rows for table in after if (rows := after[table] - before[table]) > 1.1 * MANY} == {}
+    assert {table: rows for table in after if (rows := after[table] - before[table]) > MANY // 100} == {}
+
+
+async def test_figures_are_the_same_whether_balances_are_dormant(pool: Pool, seed: int) -> None:
+    history, total = await History.begin(pool, seed), 0
+    await history.books.budget("session:s3@day", limit_tokens=50_000)
+    for turn in range(10):
+        await history.go_on(15)
+        await history.books.ledger.end_scopes(TENANT, [Scope(Kind.TASK, f"t{1 + turn % 2}")])
+        exporter = Exporter(pool, history.books.settings, now=history.now + turn % 3 * timedelta(hours=9))
+        before = await exporter.figures(TIMEOUT_S)
+        total += await exporter.mark_dormant()
+        assert (await exporter.figures(TIMEOUT_S)).budgets == before.budgets
+    assert total > await pool.fetchval("select count(*) from balances where dormant") > 0
+    assert await pool.fetchval("select count(*) > count(distinct (tenant, kind, mode)) from dormant_totals") is False
+    await history.books.check()
+
+
+@pytest.mark.parametrize("together", [False, True])
+async def test_a_dormant_balance_counts_again_once_it_moves(books: Books, together: bool) -> None:
+    books.at(NOW)
+    await books.budget("session:s1", mode="hard", limit_tokens=100)
+    await books.spend("k1", 50)
+    books.at(NOW + DAY)
+    assert await Exporter(books.pool, books.settings, now=NOW + DAY).mark_dormant() == 1
+    if together:
+        await hold_together(books.pool, books.settings, NOW + DAY, [Ask(TENANT, request("k2", 45))])
+    else:
+        await books.hold("k2", 45)
+    assert await bands(books) == {"from_95": 1}
+
+
+async def test_what_is_exhausted_soon_is_not_dormant(books: Books) -> None:
+    books.at(NOW)
+    for scope in ("session:s1", "task:t1", "user:u1"):
+        await books.budget(scope, mode="hard", limit_tokens=100)
+        await books.spend(scope, 50, 0, scope)
+    marked = []
+    for hours in (23, 24):
+        exporter = Exporter(books.pool, books.settings, now=NOW + timedelta(hours=hours))
+        marked.append(await exporter.mark_dormant())
+    assert marked == [0, 2]
+
+
+async def test_marking_waits_for_no_call_and_goes_through_all_balances(
+    books: Books, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("purser.budget.postgres.reports.exporter.BATCH", 2)
+    books.at(NOW)
+    for number in range(6):
+        await books.spend(f"k{number}", 10, 0, f"session:s{number}")
+    exporter = Exporter(books.pool, books.settings, now=NOW + DAY)
+    async with books.pool.acquire() as own, own.transaction():
+        await own.execute("select 1 from balances where scope_id = (select max(scope_id) from scopes) for update")
+        assert await exporter.mark_dormant() == 5
+    assert await exporter.mark_dormant() == 1
+
+
+async def test_what_falls_out_of_a_window_and_what_late_reports_lower_stays_in_the_totals(books: Books) -> None:
+    books.at(NOW)
+    await books.budget("session:s1", mode="soft", limit_tokens=1_000, window="1h")
+    hold = await books.hold("late", 10)
+    await books.ledger.start_attempt(TENANT, hold, 1, most=Amount(90))
+    await books.ledger.release(TENANT, hold_id=hold)
+    await books.settle(await books.hold("over", 10), 510)
+
+    async def totals() -> tuple[int, int]:
+        found = await sessions(books, mode=Mode.SOFT)
+        assert found is not None
+        return found.spent.tokens, found.overrun.tokens
+
+    assert await totals() == (600, 580)
+    await books.settle(hold, 30)
+    assert await totals() == (540, 580)
+    books.at(NOW + timedelta(hours=2))
+    assert await totals() == (540, 580), "nothing is asked"
+    await books.settle(await books.hold("last", 10), 12)
+    assert (await books.balance())["spent"] == 12
+    assert await totals() == (552, 582)
 
 
 # --- holds, reports, waits -------------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ def previewed(details: ApprovalDetails, fields: Mapping[str, str], now: datetime
 
     Args:
         details: the request with its details.
-        fields: fields of the form; empty before anything was typed.
+        fields: fields of the form; empty before anything was typed or asked.
         now: the current time.
     """
     amount = details.suggested
@@ -125,13 +125,20 @@ def previewed(details: ApprovalDetails, fields: Mapping[str, str], now: datetime
 
 
 def form(
-    details: ApprovalDetails, caller: Principal, armed: Draft | None, problem: str, effect: Effect | None, now: datetime
+    details: ApprovalDetails,
+    caller: Principal,
+    typed: Mapping[str, str],
+    armed: Draft | None,
+    problem: str,
+    effect: Effect | None,
+    now: datetime,
 ) -> Markup:
     """The form under a pending request, or the outcome of a closed one.
 
     Args:
         details: the request with its details.
         caller: the signed-in caller.
+        typed: fields of the form; empty before anything was typed or asked.
         armed: a decision that waits for confirmation.
         problem: why the last attempt failed.
         effect: effect of the amount in the form, if it is one.
@@ -146,6 +153,8 @@ def form(
     # Other scopes of a path may still delay the call, whatever this one is granted.
     eased = "Less delay" if details.effect(easily).delay_ms else "Without delay"
     chips = (("Exact shortage", exactly), (eased, easily)) if exactly != easily else ()
+    # The second person has to enter an amount in the units to which the first one agreed.
+    offered = _fields(request, details.suggested, *(past.amount for past in agreed))
     return render(
         "approvals/form.html",
         request=request,
@@ -155,8 +164,8 @@ def form(
         problem=problem,
         barred=bar_to_all,
         barred_from_approval=bar_to_all or barred(request, caller, now, Choice.APPROVE, details.alone),
-        # The second person has to enter an amount in the units to which the first one agreed.
-        offered=_fields(request, details.suggested, *(past.amount for past in agreed)),
+        # A form in use keeps its amounts, which the effect and the question name, although more is missing by now.
+        offered={name: typed.get(name, "") for name in offered} if typed else offered,
         ends=_ENDS,
         reasons=REASONS,
         chips=[(label, offered, json.dumps(_fields(request, offered))) for label, offered in chips],

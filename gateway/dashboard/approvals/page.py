@@ -93,7 +93,7 @@ class ApprovalsPage:
     details: ApprovalDetails | None = None
     """Details of the shown request."""
     typed: Mapping[str, str] = field(default_factory=dict)
-    """Fields of its form; empty until something is typed."""
+    """Fields of its form; empty until something is typed or asked."""
     together: Together = field(init=False)
     """Filters, and the requests that are decided together."""
     queue: Region = field(init=False)
@@ -227,7 +227,7 @@ class ApprovalsPage:
                 limit=wording.limit(request),
                 calls=len(request.waiters),
                 purposes=known[:SHOWN_PURPOSES],
-                form=approval_form.form(details, caller, self.armed, self.problem, effect, now),
+                form=approval_form.form(details, caller, self.typed, self.armed, self.problem, effect, now),
                 finish=wording.finish(details.finish),
                 related=details.related,
                 expiry=wording.expiry(request, details.expired),
@@ -297,6 +297,7 @@ class ApprovalsPage:
             return
         if self.shown.state is not ApprovalState.PENDING:
             return  # the second of two clicks: the page already shows the outcome of the first
+        self.typed = act.fields
         try:
             draft = approval_form.read(act, choice, datetime.now(UTC))
         except Refused as error:
@@ -354,11 +355,12 @@ class ApprovalsPage:
         try:
             self.visit.screen.toast(await self.visit.perform(Permission.DECIDE, "decide", record))
             self.armed, self.problem = None, ""
-            self.visit.screen.reveal("#next", focus=True)
         except Refused as error:
             self.armed, self.problem = None, str(error)
             self.visit.screen.toast(str(error), good=False)
         await self.part.refresh()
+        if not self.problem:
+            self.visit.screen.reveal("#next", focus=True)  # the refresh has made it
 
     async def _why_refused(self, request: ApprovalRequest, caller: Principal, error: DecisionRefused) -> str:
         """Why a decision was refused: it came too late, or the rules bar this person."""

@@ -129,10 +129,12 @@ def people(request: ApprovalRequest) -> str:
 
 
 def source(request: ApprovalRequest, budget: BudgetView) -> str:
-    """The source of the limit."""
-    name = "limit_tokens" if request.limit_tokens is not None else "limit_nano_usd"
-    found = budget.sources.get(name, "default")
-    return SOURCES.get(found, found)
+    """The source of the limit that is short, or the sources of both limits if each is, or neither by now."""
+    short = request.shortage if request.state is ApprovalState.PENDING else request.asked
+    amounts = {"limit_tokens": short.tokens, "limit_nano_usd": short.nano_usd}
+    names = [name for name, missing in amounts.items() if missing] or amounts
+    found = dict.fromkeys(budget.sources.get(name, "default") for name in names)
+    return " and ".join(SOURCES.get(one, one) for one in found)
 
 
 def expiry(request: ApprovalRequest, expired: Amount) -> str:

@@ -348,6 +348,7 @@ async def test_keys_move_ask_for_confirmation_and_leave_typing_alone(tenant: Ten
     assert await grants(tenant) == []
     await page.keyboard.press("Enter")
     await expect(page.locator(".outcome")).to_contain_text("You approved 876 tokens")
+    await expect(page.get_by_role("button", name="Next request")).to_be_focused()
     assert await state(tenant, first) == "approved"
     assert await state(tenant, second) == "pending"
 

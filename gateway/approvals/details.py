@@ -18,7 +18,7 @@ from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.services import Services
 
 MAX_WAITERS = 20
-"""Most waiting calls whose details are read, oldest first."""
+"""Most waiting calls whose purposes are read, oldest first; the effect of a grant covers all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,11 @@ class ApprovalDetails:
 
 async def approval_details(use: Services, caller: Principal, request: ApprovalRequest) -> ApprovalDetails:
     """Reads the details that an approver needs."""
-    waiters = request.waiters[:MAX_WAITERS]
-    known = await use.purposes.of(caller.tenant, waiters)
+    may_read = caller.may(Permission.READ_WORK)
     is_pending = request.state is ApprovalState.PENDING
-    asking = [waiter for waiter in waiters if waiter.path] if is_pending else []
-    short, own = (request.scope, None), (request.scope, _task(waiters))
+    asking = [waiter for waiter in request.waiters if waiter.path] if is_pending else []
+    least = await use.purposes.least(caller.tenant, asking) if asking else {}
+    short, own = (request.scope, None), (request.scope, _task(request.waiters))
     budgets = await _budgets(use, caller.tenant, [short, own, *(each for one in asking for each in _drawn_on(one))])
     alone = expired = NOTHING
     if is_pending:
@@ -80,10 +80,13 @@ async def approval_details(use: Services, caller: Principal, request: ApprovalRe
         budget=budgets[short],
         alone=alone,
         expired=expired,
-        finish=finish(await use.purposes.progress(caller.tenant, tasks[:MAX_WAITERS])) if tasks else None,
+        finish=finish(await use.purposes.progress(caller.tenant, tasks)) if tasks else None,
         related=await use.queue.related(caller.tenant, request, MAX_WAITERS) if is_pending else (),
-        purposes=known if caller.may(Permission.READ_WORK) else {},
-        asks=tuple(_ask(one, known.get(one.key), [budgets[each] for each in _drawn_on(one)]) for one in asking),
+        purposes=await use.purposes.of(caller.tenant, request.waiters[:MAX_WAITERS]) if may_read else {},
+        asks=tuple(
+            PendingAsk(one.ask, least.get(one.key, one.ask), tuple(as_view(budgets[each]) for each in _drawn_on(one)))
+            for one in asking
+        ),
         steps=budgets[own].policy.backpressure,
     )
 
@@ -106,11 +109,6 @@ async def _budgets(use: Services, tenant: str, wanted: Iterable[_Applied]) -> di
 
 def _drawn_on(waiter: Waiter) -> list[_Applied]:
     return [(Scope.stored(name), waiter.task_id or None) for name in waiter.path]
-
-
-def _ask(waiter: Waiter, purpose: Purpose | None, budgets: Iterable[BudgetView]) -> PendingAsk:
-    least = purpose.least if purpose else None
-    return PendingAsk(waiter.ask, waiter.ask if least is None else least, tuple(map(as_view, budgets)))
 
 
 def _task(waiters: tuple[Waiter, ...]) -> str | None:

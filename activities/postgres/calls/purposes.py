@@ -54,8 +54,6 @@ class Purpose:
     """`None`: nothing newer than the task's input was shown to the model."""
     tool: ToolUse | None
     """`None` for a call of a model."""
-    least: Amount | None
-    """The smallest hold that the call accepts; `None`: all that it asks for."""
 
 
 class Purposes:
@@ -78,6 +76,12 @@ class Purposes:
             rows = await own.fetch(_SQL["of"], tenant, *columns, MOST)
         return {row["key"]: await self._purpose(tenant, row, places[row["key"]]) for row in rows}
 
+    async def least(self, tenant: str, waiters: Sequence[Waiter]) -> dict[str, Amount]:
+        """Returns the smallest holds that calls of models accept, by key; all other calls need what they ask for."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["least"], tenant, [waiter.key for waiter in waiters])
+        return {row["key"]: Amount(row["least_tokens"], row["least_nano"]) for row in rows}
+
     async def progress(self, tenant: str, task_ids: Sequence[str]) -> list[AgentProgress]:
         """Returns the turns of all agents of some tasks."""
         async with connected(self._pool, None) as own:
@@ -98,7 +102,6 @@ class Purposes:
             instructions=row["instructions"] or "",
             last=await self._last(tenant, row["session_id"], WindowPlan.from_json(row["plan"])),
             tool=await self._tool(tenant, row["session_id"], *place) if place else None,
-            least=None if place else Amount(row["least_tokens"], row["least_nano"]),
         )
 
     async def _last(self, tenant: str, session_id: str, plan: WindowPlan) -> LastInput | None:

@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from purser.gateway.access.roles import Role
+from purser.gateway.approvals import details
 from tests.gateway.conftest import RunningGateway
 
 PATH = ["session:s1", "task:t1"]
@@ -50,6 +51,16 @@ async def test_tighter_scope_of_the_same_path_shows_in_the_effect(
     assert (effect["delay_ms"], effect["slowed_by"]) == (750, "task:t1")
     await admin.put("/v1/budgets/task:t1", json={"limit_tokens": 600, "mode": "hard"})
     assert (await effects(admin, short))["without_delay"]["refused"] == 1
+
+
+async def test_the_effect_covers_all_waiting_calls_not_only_those_whose_purposes_are_read(
+    admin: httpx.AsyncClient, agent: httpx.AsyncClient, short: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(details, "MAX_WAITERS", 1)
+    await agent.post("/v1/holds", json={"key": "k2", "path": PATH, "tokens": 600})
+    shown = await effects(admin, short)
+    assert [shown[name]["admitted"] for name in ("shortage", "without_delay")] == [2, 2]
+    assert shown["shortage"]["ratio"] == 1
 
 
 async def test_call_over_http_has_no_purpose_and_another_tenant_sees_nothing(

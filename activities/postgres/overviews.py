@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from purser.budget.gate import Amount
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.workflows.contract import TaskStatus
@@ -54,8 +55,8 @@ class TaskApproval:
     created_at: datetime
     decided_at: datetime | None
     scope: str
-    asked_tokens: int
-    granted_tokens: int
+    asked: Amount
+    granted: Amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,13 @@ class Overviews:
         """Returns the newest requests for which agents of a task wait or waited, up to `MOST_APPROVALS`."""
         async with connected(self._pool, None) as own:
             rows = await own.fetch(_SQL["approvals"], tenant, task_id, MOST_APPROVALS)
-        return [TaskApproval(**dict(row)) for row in rows]
+        return [
+            TaskApproval(
+                *(row[name] for name in ("approval_id", "state", "created_at", "decided_at", "scope")),
+                *(Amount(row[f"{name}_tokens"], row[f"{name}_nano"]) for name in ("asked", "granted")),
+            )
+            for row in rows
+        ]
 
     async def agents(self, tenant: str, task_id: str) -> dict[str, PlannedAgent]:
         """Returns the agents that the task file declares; none once the texts of its session are deleted."""

@@ -44,7 +44,7 @@ where s.tenant = $1 and s.kind = 'task' and s.id = $2 and s.entry = 'hold'
 group by 1, 2 order by 1, 2;
 
 -- name: approvals
-select distinct approval_id, state, created_at, decided_at, scope, asked_tokens, granted_tokens
+select distinct approval_id, state, created_at, decided_at, scope, asked_tokens, asked_nano, granted_tokens, granted_nano
 from approval_calls
 where tenant = $1 and task_id = $2 order by created_at desc limit $3;
 

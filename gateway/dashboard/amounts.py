@@ -24,12 +24,12 @@ def count(text: str, what: str) -> int | None:
     """Tokens such as `3500`, `3,500`, `3.5k` or `2M`; `None` if nothing was typed.
 
     Raises:
-        Refused: it is not an amount.
+        Refused: it is not an amount; the dot of `50.000` may separate thousands, and is taken before `k` and `M` only.
     """
     if not text.strip():
         return None
     found = _COUNT.fullmatch(text.strip())
-    if found is None:
+    if found is None or ("." in found[1] and not found[3]):
         raise Refused(f"{what}: “{text[:40]}” is not an amount. Write 3500, 3,500, 3.5k or 2M.")
     value = Decimal(_ungrouped(found[1])) * _LETTERS[found[3].lower()]
     if value != value.to_integral_value() or value > MAX_AMOUNT:

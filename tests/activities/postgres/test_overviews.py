@@ -9,6 +9,7 @@ from temporalio.client import Client
 from purser.activities.postgres.overviews import Cost, Overviews
 from purser.activities.postgres.tasks import Tasks
 from purser.activities.tasks.file import TaskFile
+from purser.budget.gate import Amount
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
@@ -116,10 +117,11 @@ async def test_costs_are_listed_by_agent_and_model_and_add_up(system: World) -> 
 
 
 async def test_requests_of_a_task_are_listed_once(system: World) -> None:
-    tight = {"agent": {"limit_tokens": 10, "mode": "approval"}}
+    tight = {"agent": {"limit_usd": "0.000000001", "mode": "approval"}}
     task_id = await system.submit(system.agent("a"), budget=tight)
     await system.until(task_id, lambda task: task["status"] == "waiting_approval")
     [request] = await Overviews(system.pool).approvals(WORLDS, task_id)
     assert (request.state, request.scope, request.decided_at) == ("pending", f"agent:{task_id}/a", None)
-    assert request.asked_tokens > 0
+    assert (request.asked.tokens, request.granted) == (0, Amount())
+    assert request.asked.nano_usd > 0
     assert await Overviews(system.pool).approvals("other", task_id) == []

@@ -1,17 +1,20 @@
-"""Forecast and expiry of an approval card, in words."""
+"""Forecast, source of the limit and expiry of an approval card, in words."""
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity
 from purser.budget.gate import Amount
 from purser.budget.policies.fields import ApprovalRules, OnExpiry
+from purser.budget.policies.policy import Policy
 from purser.budget.reports.finish import Finish
+from purser.budget.reports.views import BudgetView
 from purser.gateway.access.roles import Principal, Role
 from purser.gateway.dashboard.approvals import wording
-from tests.support.approving import NOW, approval_by, request
+from tests.support.approving import NOW, approval_by, request, waiter
 
 BERT = Principal("bert", "key-1", "default", Role.APPROVER)
 BY_ANNA = approval_by("anna", Amount(400))
@@ -29,6 +32,23 @@ def test_a_range_without_width_is_one_amount() -> None:
 
 def test_without_a_turn_the_forecast_says_why_it_is_unknown() -> None:
     assert wording.finish(None) == "unknown: no turn of the waiting tasks has a reply yet"
+
+
+@pytest.mark.parametrize(
+    ("short", "told"),
+    [
+        ({}, "the task"),
+        ({"limit_nano_usd": 1_000, "waiters": (waiter(500, 20),)}, "the task"),
+        ({"limit_nano_usd": 100, "waiters": (waiter(10, 50),)}, "a stored policy"),
+        ({"limit_nano_usd": 100, "waiters": (waiter(500, 50),)}, "the task and a stored policy"),
+        ({"limit_nano_usd": 100, "state": ApprovalState.EXPIRED, "asked": Amount(0, 20)}, "a stored policy"),
+    ],
+)
+def test_the_source_of_the_limit_is_that_of_the_limit_that_is_short(short: dict[str, Any], told: str) -> None:
+    nothing, sources = Amount(), {"limit_tokens": "request", "limit_nano_usd": "stored"}
+    asking = request(**short)
+    budget = BudgetView(asking.scope, Policy(), sources, None, None, nothing, nothing, nothing, nothing)
+    assert wording.source(asking, budget) == told
 
 
 @pytest.mark.parametrize(

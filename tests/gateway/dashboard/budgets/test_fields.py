@@ -128,6 +128,7 @@ def test_a_rule_of_approvals_changes_and_the_others_stay(name: str, text: str, r
     [
         ({"limit_tokens": "many"}, "Token limit: “many” is not an amount"),
         ({"limit_tokens": "3,5k"}, "Token limit: “3,5k” is not an amount. Write 3500, 3,500, 3.5k or 2M"),
+        ({"limit_tokens": "50.000"}, "“50.000” is not an amount. Write 3500, 3,500, 3.5k or 2M"),
         ({"limit_tokens": "1,2,3"}, "“1,2,3” is not an amount"),
         ({"limit_tokens": "1,000 000"}, "“1,000 000” is not an amount"),
         ({"limit_nano_usd": "0,25"}, "Money limit, in dollars: “0,25” is not an amount. Write dollars with at most 9"),

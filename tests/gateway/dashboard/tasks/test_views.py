@@ -4,9 +4,10 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from purser.activities.postgres.calls.calls import Call, StoredCall
-from purser.activities.postgres.overviews import Cost
+from purser.activities.postgres.overviews import Cost, TaskApproval
 from purser.activities.tasks.timeline import Step, StepKind, Turn
 from purser.budget.gate import Amount
+from purser.gateway.dashboard.components import render
 from purser.gateway.dashboard.tasks.charts import costs_chart, gantt
 from purser.gateway.dashboard.tasks.detail import turns_table, window
 from purser.gateway.dashboard.tasks.graph import MOST, Node, columns, graph
@@ -44,6 +45,13 @@ def test_a_turn_opens_what_its_call_saw() -> None:
     page = " ".join(re.sub(r"<[^>]+>", " ", window("t1", stored)).split())
     assert "Session 3 to 30 summary version 3 summary 400" in page.lower().replace("session", "Session")
     assert "agent 43 cleared old tool result 17 of 5,000" in page.lower()
+
+
+def test_a_request_for_money_says_how_much_was_asked_and_granted() -> None:
+    money = Amount(0, 250_000_000)
+    asked = TaskApproval("r1", "approved", at(0), at(9), "session:s1", asked=money, granted=money)
+    shown = re.sub(r"<[^>]+>", "", render("tasks/approvals.html", approvals=[asked]))
+    assert "asks for $0.25, $0.25 granted" in " ".join(shown.split())
 
 
 def test_costs_stack_models_on_agents() -> None:

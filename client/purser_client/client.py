@@ -189,10 +189,10 @@ class Purser(_Common):
 
 
 class AsyncPurser(_Common):
-    """A client whose methods are awaited, in one event loop."""
+    """A client whose methods are awaited. It has connections for each event loop that uses it."""
 
     def _open(self) -> None:
-        self._http = httpx.AsyncClient(base_url=self.url, headers=self._headers, limits=_LIMITS, verify=self._verify)
+        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
         self.holds = AsyncHolds(self)
         self.budgets = AsyncBudgets(self)
         self.tasks = AsyncTasks(self)
@@ -269,7 +269,7 @@ class AsyncPurser(_Common):
             await asyncio.sleep(reader.retry_s)
 
     async def close(self) -> None:
-        """Closes the connections."""
+        """Closes the connections of the running event loop; those of one that has ended are closed already."""
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:
@@ -279,6 +279,19 @@ class AsyncPurser(_Common):
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         await self.close()
+
+    @property
+    def _http(self) -> httpx.AsyncClient:
+        """The connections of the running event loop, which no other one can use."""
+        running = asyncio.get_running_loop()
+        if (found := self._clients.get(running)) is None:
+            for loop in list(self._clients):  # each thread may have a loop
+                if loop.is_closed():
+                    self._clients.pop(loop, None)
+            found = self._clients[running] = httpx.AsyncClient(
+                base_url=self.url, headers=self._headers, limits=_LIMITS, verify=self._verify
+            )
+        return found
 
     async def _once(self, operation: Operation[M]) -> M:
         try:

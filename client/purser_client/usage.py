@@ -109,12 +109,14 @@ class Streamed:
         if usage is not None and not is_empty(usage):
             self.usage = usage
 
-    def estimate(self, input_tokens: int, most_output: int) -> dict[str, Any]:
-        """The usage of a reply that broke off: its input, and what has arrived."""
+    def estimate(self, input_tokens: int, most_output: int) -> dict[str, Any] | None:
+        """The usage of a reply that broke off: its input, and what has arrived; `None`: nothing of it could be read."""
         output = min(most_output, self.count(self._text)) if self._text else 0
         if self._begun and not is_empty(self._begun):
             begun = {**self._begun, "output_tokens": max(output, self._begun.get("output_tokens") or 0)}
             return _usage_in(begun) or begun
+        if not self._text:  # chunks of a kind that is not known here, whose text may be long
+            return None
         return {"input": input_tokens, "output": output, "estimated": True}
 
 
@@ -132,7 +134,11 @@ def _texts(block: Any) -> Iterator[str]:
     match block:
         case {"choices": choices}:
             for choice in choices:
-                yield from _written(plain(choice).get("delta"))
+                fields = plain(choice)
+                yield from _written(fields.get("delta") or fields.get("text"))  # `text`: completions without a chat
+        case {"candidates": [*candidates]}:  # Gemini
+            for candidate in candidates:
+                yield from _written(plain(plain(candidate).get("content") or {}).get("parts"))
         case {"type": str(kind), "delta": delta} if kind.endswith(("delta", "delta.done")):
             yield from _written(plain(delta))
         case {"type": "AIMessageChunk", "content": content, "tool_call_chunks": called}:

@@ -8,11 +8,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import httpx
 import pytest
 from doors import WORDS, Door
 from roads import HELLO, Road, call, cancel, leave
 
-from purser_client import ApprovalNeeded, BudgetBusy, BudgetRefused
+from purser_client import ApprovalNeeded, BudgetBusy, BudgetRefused, Patience
 
 OUTPUT = 60
 """The most that a reply may have in the table."""
@@ -126,6 +127,21 @@ async def test_retry_after_a_lost_answer(door: Door, road_of: RoadOf) -> None:
     assert "hello" in await road_of(retries=2).ask(HELLO)
     _, served = await door.served()
     await door.is_charged(PROMPT + OUTPUT, served["charged_tokens"])
+
+
+@pytest.mark.parametrize("way", ["ask", "stream"])
+async def test_a_gateway_that_goes_away_while_the_model_runs_costs_no_reply(
+    door: Door, road_of: RoadOf, way: str
+) -> None:
+    async def away(request: httpx.Request) -> None:
+        if request.url.path.endswith(("/settle", "/release")):
+            raise httpx.ConnectError("away")
+
+    door.purser._http.event_hooks["request"].append(away)
+    door.purser.patience = Patience(retries=0)
+    assert "hello" in "".join(await call(road_of(retries=2), way))
+    assert len(await door.served()) == 1
+    assert await door.figures() == (0, PROMPT + OUTPUT)
 
 
 @pytest.mark.parametrize("way", ["ask", "stream"])

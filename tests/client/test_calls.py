@@ -1,9 +1,11 @@
 """`with purser.call(...)`: held, capped, and charged as the provider served it, however the block ends."""
 
 import asyncio
+import json
 import math
 import threading
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -24,12 +26,14 @@ from purser_client import (
     NotStarted,
     Patience,
     Purser,
+    PurserError,
     Unanswered,
     UnknownUsage,
 )
 from purser_client.calls.course import CallCourse, Pause
 from purser_client.calls.terms import Terms
 from purser_client.counting import cautious
+from purser_client.errors import invalid
 from purser_client.operations.operation import Operation
 from purser_client.types import HoldView, Problem
 from tests.client.conftest import MODEL, PATH, World
@@ -507,6 +511,48 @@ def test_a_usage_that_cannot_be_read_is_charged_as_the_estimate() -> None:
     release = next(course.end(None))
     assert isinstance(release, Operation)
     assert release.path == "/v1/holds/h1/release"
+
+
+@pytest.mark.parametrize(("limit", "least"), [(100, 15), (10, 15), (8, 13)])
+def test_a_reply_need_not_be_able_to_be_longer_than_its_limit(limit: int, least: int) -> None:
+    terms = Terms(path=PATH, input_tokens=5, max_output_tokens=limit, min_output_tokens=10)
+    asking = next(CallCourse(terms, cautious).admit())
+    assert isinstance(asking, Operation)
+    assert json.loads(asking.content() or "")["min_tokens"] == least
+
+
+def test_a_stream_that_cannot_be_read_is_charged_its_estimate() -> None:
+    held: Any = HoldView.model_construct
+    course = CallCourse(Terms(path=PATH, input_tokens=5), cautious, held=held(hold_id="h1", tokens=55))
+    course._begin(1)
+    course.streamed.add({"message": {"content": "some text"}, "done": False})
+    release = next(course.end(httpx.ConnectError("later")))
+    assert isinstance(release, Operation)
+    assert release.path == "/v1/holds/h1/release"
+
+
+@pytest.mark.parametrize("reply", [{"total": 7}, None], ids=["report", "stream"])
+@pytest.mark.parametrize(
+    ("failure", "noted"),
+    [(Unanswered("away"), "is left to its lease: away"), (invalid("no", ""), "is charged its estimate: no")],
+    ids=["away", "refused"],
+)
+def test_a_charge_that_fails_is_only_noted(
+    reply: Any, failure: PurserError, noted: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    held: Any = HoldView.model_construct
+    course = CallCourse(Terms(path=PATH, input_tokens=5), cautious, held=held(hold_id="h1", tokens=55))
+    course._begin(1)
+    course.streamed.add("some text")
+    charging = course.charge(reply)
+    settle = next(charging)
+    assert isinstance(settle, Operation)
+    assert settle.path == "/v1/holds/h1/settle"
+    with suppress(StopIteration):
+        charging.throw(failure)
+        charging.send(None)  # the answer to a release
+    assert f"hold h1 {noted}" in caplog.text
+    assert list(course.end(None)) == []
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,17 @@ def test_an_empty_key_of_a_call_is_refused_and_not_replaced() -> None:
     assert refused.value.problem.field == "key"
 
 
+async def test_each_event_loop_has_connections_of_its_own(world: World) -> None:
+    purser = await world.client()
+
+    async def look() -> str:
+        return (await purser.budgets.show("session:s1")).scope
+
+    for _ in range(2):
+        assert await asyncio.to_thread(asyncio.run, look()) == await look() == "session:s1"
+    assert len(purser._clients) == 2  # those of the first loop that has ended are forgotten
+
+
 async def test_a_request_is_a_coroutine_of_a_task(world: World) -> None:
     """As the type of it says, which mypy checks here."""
     purser = await world.client()

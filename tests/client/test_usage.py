@@ -126,10 +126,31 @@ def langchain(text: str, usage: dict[str, Any] | None = None) -> dict[str, Any]:
             Usage(input=100, cache_read=900, output=20),
         ),
         (stream(langchain("one two"), langchain("")), Usage(input=7, output=2, estimated=True)),
+        (stream({"choices": [{"index": 0, "text": "one two"}]}), Usage(input=7, output=2, estimated=True)),
+        (
+            stream({"candidates": [{"content": {"parts": [{"text": "one "}, {"text": "two"}]}}]}, {"candidates": None}),
+            Usage(input=7, output=2, estimated=True),
+        ),
     ],
 )
 def test_a_stream_is_charged_its_report_or_what_arrived(streamed: Streamed, usage: Usage) -> None:
-    assert normalize(streamed.usage or streamed.estimate(7, 5)) == usage
+    known = streamed.usage or streamed.estimate(7, 5)
+    assert known is not None
+    assert normalize(known) == usage
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"contentBlockDelta": {"delta": {"text": "one two"}}},
+        {"data": {"choices": [{"delta": {"content": "one two"}}]}},
+        {"candidates": [{"content": None}]},
+        {"choices": [{"delta": {"role": "assistant", "content": ""}}]},
+    ],
+    ids=["Bedrock", "Mistral", "Gemini", "empty"],
+)
+def test_chunks_of_which_nothing_can_be_read_say_nothing_of_the_usage(chunk: dict[str, Any]) -> None:
+    assert stream(chunk).estimate(7, 5) is None
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,16 @@ class AsyncCall(OpenCall):
         """
         return await uncancelled(self._run(self._course.settle(reply, nano_usd)))
 
+    async def charge(self, reply: object = None) -> None:
+        """Settles as an adapter does, which hands on the reply in any case: without it, a retry would pay for another.
+
+        What fails is only logged, and the lease ends the hold.
+
+        Args:
+            reply: What the provider reports; by default, what has arrived is charged, or else the estimate.
+        """
+        await uncancelled(self._run(self._course.charge(reply)))
+
     async def stream(self, chunks: AsyncIterable[C]) -> AsyncGenerator[C, None]:
         """Hands on the chunks of a streamed reply; at the end of the block what has arrived is charged."""
         async for chunk in chunks:

@@ -43,6 +43,10 @@ class Call(OpenCall):
         """
         return self._run(self._course.settle(reply, nano_usd))
 
+    def charge(self, reply: object = None) -> None:
+        """Settles as an adapter does. See `AsyncCall.charge`."""
+        self._run(self._course.charge(reply))
+
     def stream(self, chunks: Iterable[C]) -> Iterator[C]:
         """Hands on the chunks of a streamed reply; at the end of the block what has arrived is charged."""
         for chunk in chunks:

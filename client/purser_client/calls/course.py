@@ -165,6 +165,16 @@ class CallCourse:
         self._report, self._cost = usage_of(reply), nano_usd
         return (yield from self._send_report())
 
+    def charge(self, reply: object) -> Course[None]:
+        """Ends the hold of a started attempt by the usage of its reply, if there is one, or else by what has arrived.
+
+        What fails here is only noted, and the lease ends the hold.
+        """
+        if reply is not None:
+            self._report = usage_of(reply)
+        yield from self.end(None, raises=False)
+        self._ended = True
+
     def send_nothing(self) -> None:
         """Notes that the request of the started attempt never leaves."""
         self._report = NOTHING
@@ -173,17 +183,18 @@ class CallCourse:
         """Notes that somebody else ends the hold."""
         self._ended = True
 
-    def end(self, error: BaseException | None) -> Course[None]:
+    def end(self, error: BaseException | None, *, raises: bool = True) -> Course[None]:
         """Ends the hold, however the block has ended.
 
-        What fails here is raised only if the block has not failed: then the lease ends the hold.
+        What fails here is raised only if the block has not failed: else the lease ends the hold.
         """
         if self._ended or self.held is None:
             return
+        raises = raises and error is None
         try:
-            yield from self._end(error)
+            yield from self._end(error, raises)
         except PurserError as failure:
-            if error is None:
+            if raises:
                 raise
             log.warning("hold %s is left to its lease: %s", self.hold_id, failure)
 
@@ -192,7 +203,7 @@ class CallCourse:
         self.attempt, self.started = number, True
         self.streamed, self._report, self._cost = Streamed(self.count), None, None
 
-    def _end(self, error: BaseException | None) -> Course[None]:
+    def _end(self, error: BaseException | None, raises: bool) -> Course[None]:
         if self._unsent is not None:
             self._begin(self._unsent)
             self.send_nothing()
@@ -209,7 +220,7 @@ class CallCourse:
             yield from self._send_report()
         except InvalidRequest as refused:
             yield from self._release()
-            if error is None:
+            if raises:
                 raise
             log.warning("hold %s is charged its estimate: %s", self.hold_id, refused)
 
@@ -246,7 +257,9 @@ class CallCourse:
 
     def _ask(self) -> Course[HoldView]:
         terms, began, polls = self.terms, time.monotonic(), 0
-        least = None if terms.min_output_tokens is None else self.prompt + terms.min_output_tokens
+        least = terms.min_output_tokens
+        if least is not None:  # of an adapter, whose requests may have smaller limits of their own
+            least = self.prompt + min(least, terms.max_output_tokens)
         operation = holds.ask(
             terms.path,
             self.prompt + terms.max_output_tokens,

@@ -56,6 +56,7 @@ class PurserLlm(BaseLlm):
                         for one in whole:
                             yield one
                         whole.clear()
+            await call.charge()
         for one in whole:
             yield one
 

@@ -60,9 +60,19 @@ def usage_of(response: ModelResponse[Any]) -> dict[str, int] | None:
 
 
 def written_in(chunk: AIMessageChunk) -> str:
-    """What a chunk of a reply adds to it."""
+    """What a chunk of a reply adds to it, its reasoning included."""
     called = (f"{part['name'] or ''}{part['args'] or ''}" for part in chunk.tool_call_chunks)
-    return "".join((str(chunk.text), *called))
+    return "".join((*_reasoned(chunk), str(chunk.text), *called))
+
+
+def _reasoned(chunk: AIMessageChunk) -> Iterator[str]:
+    yield chunk.additional_kwargs.get("reasoning_content") or ""
+    for block in () if isinstance(chunk.content, str) else chunk.content:
+        match block:
+            case {"type": "thinking", "thinking": str(text)} | {"type": "reasoning", "reasoning": str(text)}:
+                yield text
+            case {"type": "reasoning", "summary": [*parts]}:
+                yield from (part.get("text") or "" for part in parts)
 
 
 def _forms(form: Any) -> Iterator[Any]:

@@ -49,8 +49,7 @@ class PurserMiddleware(AgentMiddleware):
                     settings = settings_of(request, call.start())
                     with arriving(call):
                         response = handler(request.override(model_settings=settings))
-                    if (usage := usage_of(response)) is not None:
-                        call.settle(usage)
+                    call.charge(usage_of(response))
                 return response
             except ApprovalNeeded as needed:
                 self._interrupt(needed)
@@ -67,8 +66,7 @@ class PurserMiddleware(AgentMiddleware):
                     settings = settings_of(request, await call.start())
                     with arriving(call):
                         response = await handler(request.override(model_settings=settings))
-                    if (usage := usage_of(response)) is not None:
-                        await call.settle(usage)
+                    await call.charge(usage_of(response))
                 return response
             except ApprovalNeeded as needed:
                 self._interrupt(needed)

@@ -13,7 +13,7 @@ from purser_client.calls.async_call import AsyncCall
 from purser_client.calls.course import NOTHING
 from purser_client.calls.options import CallOptions, asked
 from purser_client.client import AsyncPurser
-from purser_client.errors import CannotHold, InvalidRequest, PurserError
+from purser_client.errors import CannotHold, PurserError
 from purser_client.litellm.final import UnheldCall, final
 from purser_client.litellm.request import HELD, held, limit_of, messages_of, model_of, tools_of
 from purser_client.usage import plain
@@ -120,7 +120,7 @@ class PurserLogger(CustomLogger):
         if (call := self._ended(kwargs)) is None:
             return
         if (usage := kwargs.get("combined_usage_object")) is not None:
-            await _settle(call, {"input": usage.prompt_tokens, "output": usage.completion_tokens, "estimated": True})
+            await call.charge({"input": usage.prompt_tokens, "output": usage.completion_tokens, "estimated": True})
         else:
             await call.end(kwargs.get("exception"))
 
@@ -174,15 +174,4 @@ async def _charge(call: AsyncCall, response: Any) -> None:
     """Settles by the usage of a reply; where it has none, by the estimate, or what has arrived of a stream."""
     reply = getattr(response, "response", response)  # that of the event which ends a stream of Responses
     usage = plain(getattr(reply, "usage", None))
-    if usage and usage["total_tokens"]:
-        await _settle(call, usage)
-    else:
-        await call.end()
-
-
-async def _settle(call: AsyncCall, usage: Mapping[str, Any]) -> None:
-    """Settles; charges the estimate if this usage cannot be settled: nobody else ends the call."""
-    try:
-        await call.settle(usage)
-    except InvalidRequest as error:
-        await call.end(error)
+    await call.charge(usage if usage and usage["total_tokens"] else None)

@@ -1,9 +1,13 @@
-"""What the model reads of a request, in the form that the client counts."""
+"""What the model reads of a request, in the form that the client counts, and how long its reply may be."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from agents import AgentOutputSchemaBase, Handoff, Tool, TResponseInputItem
+from agents import AgentOutputSchemaBase, Handoff, ModelSettings, Tool, TResponseInputItem
+
+_LIMIT = "max_completion_tokens"
+"""The name of the limit that reasoning models take over chat completions, where they refuse `max_tokens`."""
 
 
 def messages_of(instructions: str | None, input: str | list[TResponseInputItem]) -> list[Any]:
@@ -17,6 +21,20 @@ def tools_of(
 ) -> list[Any]:
     """Tools, agents to hand off to, and the form of the output."""
     return [*map(_tool, tools), *map(_handoff, handoffs), *_form(schema)]
+
+
+def limit_of(settings: ModelSettings) -> int | None:
+    """The most that the reply may have, if the settings say."""
+    limit: int | None = (settings.extra_args or {}).get(_LIMIT)
+    return settings.max_tokens if limit is None else limit
+
+
+def settings_of(settings: ModelSettings, max_tokens: int) -> ModelSettings:
+    """The settings with another limit of the reply, by the name that they have for it."""
+    extra = settings.extra_args or {}
+    if _LIMIT in extra:
+        return replace(settings, max_tokens=None, extra_args={**extra, _LIMIT: max_tokens})
+    return replace(settings, max_tokens=max_tokens)
 
 
 def _tool(tool: Any) -> Any:

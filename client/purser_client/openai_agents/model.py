@@ -23,7 +23,7 @@ from purser_client.calls.async_call import AsyncCall
 from purser_client.calls.options import CallOptions, asked
 from purser_client.client import AsyncPurser
 from purser_client.errors import PurserError
-from purser_client.openai_agents.counted import messages_of, tools_of
+from purser_client.openai_agents.counted import limit_of, messages_of, settings_of, tools_of
 
 
 def name_of(model: Model) -> str | None:
@@ -70,7 +70,7 @@ class PurserModel(Model):
             reply = await self._inner.get_response(
                 system_instructions,
                 input,
-                replace(model_settings, max_tokens=await call.start()),
+                settings_of(model_settings, await call.start()),
                 tools,
                 output_schema,
                 handoffs,
@@ -79,8 +79,8 @@ class PurserModel(Model):
                 conversation_id=conversation_id,
                 prompt=prompt,
             )
-            if reply.usage.total_tokens:  # zero is a provider that does not report: the estimate is charged
-                await call.settle(reply)
+            # Zero is a provider that does not report: the estimate is charged.
+            await call.charge(reply if reply.usage.total_tokens else None)
         return reply
 
     async def stream_response(
@@ -98,12 +98,12 @@ class PurserModel(Model):
         prompt: ResponsePromptParam | None = None,
     ) -> AsyncIterator[TResponseStreamEvent]:
         """See base class. Raises `NotAdmitted` before anything is sent."""
-        reports = model_settings.include_usage is not False
+        reporting = replace(model_settings, include_usage=model_settings.include_usage is not False)
         async with self._call(system_instructions, input, model_settings, tools, output_schema, handoffs) as call:
             events: Any = self._inner.stream_response(
                 system_instructions,
                 input,
-                replace(model_settings, max_tokens=await call.start(), include_usage=reports),
+                settings_of(reporting, await call.start()),
                 tools,
                 output_schema,
                 handoffs,
@@ -115,6 +115,7 @@ class PurserModel(Model):
             async with aclosing(events), aclosing(call.stream(events)) as counted:
                 async for event in counted:
                     yield event
+            await call.charge()
 
     async def close(self) -> None:
         await self._inner.close()
@@ -138,7 +139,7 @@ class PurserModel(Model):
         handoffs: list[Handoff[Any, Any]],
     ) -> AsyncCall:
         return self._purser.call(
-            **asked(self._options, settings.max_tokens),
+            **asked(self._options, limit_of(settings)),
             model=self._name,
             messages=messages_of(instructions, input),
             tools=tools_of(tools, handoffs, schema),

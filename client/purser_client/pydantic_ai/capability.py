@@ -25,7 +25,7 @@ from purser_client.calls.options import CallOptions, asked
 from purser_client.client import AsyncPurser
 from purser_client.counting import input_tokens
 from purser_client.errors import Problem
-from purser_client.pydantic_ai.counted import is_reported, limit_of, messages_of, tools_of, usage_of
+from purser_client.pydantic_ai.counted import is_reported, is_whole, limit_of, messages_of, tools_of, usage_of
 from purser_client.pydantic_ai.model import PurserModel
 from purser_client.types import HoldState
 
@@ -176,7 +176,7 @@ class _HeldModel(PurserModel):
 
     async def _settle(self, call: AsyncCall, response: ModelResponse) -> None:
         """Settles, unless the durable operation does: it knows the first hold, and the whole reply."""
-        if self._held and response.state == "complete" and call.hold.hold_id == self._held["hold_id"]:
+        if self._held and is_whole(response) and call.hold.hold_id == self._held["hold_id"]:
             call.leave()
         else:
             await super()._settle(call, response)

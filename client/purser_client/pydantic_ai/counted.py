@@ -50,6 +50,11 @@ def is_reported(usage: RequestUsage) -> bool:
     return not usage.unmeasured_requests and any(usage_of(usage).values())
 
 
+def is_whole(response: ModelResponse) -> bool:
+    """Whether a reply has arrived to its end, with what it has used."""
+    return response.state == "complete" and is_reported(response.usage)
+
+
 def written_in(response: ModelResponse) -> str:
     """What has arrived of a reply."""
     return "".join(_written(part) for part in response.parts)

@@ -15,7 +15,15 @@ from pydantic_ai.tools import RunContext
 from purser_client.calls.async_call import AsyncCall
 from purser_client.calls.options import CallOptions, asked
 from purser_client.client import AsyncPurser
-from purser_client.pydantic_ai.counted import is_reported, limit_of, messages_of, tools_of, usage_of, written_in
+from purser_client.pydantic_ai.counted import (
+    is_reported,
+    is_whole,
+    limit_of,
+    messages_of,
+    tools_of,
+    usage_of,
+    written_in,
+)
 
 
 class PurserModel(WrapperModel):
@@ -45,8 +53,7 @@ class PurserModel(WrapperModel):
         async with self._call(messages, model_settings, model_request_parameters) as call:
             settings = _settings(model_settings, await call.start())
             response = await self.wrapped.request(messages, settings, model_request_parameters)
-            if is_reported(response.usage):
-                await self._settle(call, response)
+            await self._settle(call, response)
         return response
 
     async def compact_messages(
@@ -59,8 +66,7 @@ class PurserModel(WrapperModel):
         async with self._call(messages, settings, request_context.model_request_parameters) as call:
             request = replace(request_context, model_settings=_settings(settings, await call.start()))
             response = await self.wrapped.compact_messages(request, instructions=instructions)
-            if is_reported(response.usage):
-                await self._settle(call, response)
+            await self._settle(call, response)
         return response
 
     @asynccontextmanager
@@ -86,13 +92,15 @@ class PurserModel(WrapperModel):
                 await self._charge(call, streamed.get())
 
     async def _charge(self, call: AsyncCall, response: ModelResponse) -> None:
-        if _is_whole(response):
+        if is_whole(response):
             await self._settle(call, response)
-        elif text := written_in(response):
+            return
+        if text := written_in(response):
             call.arrived(text)
+        await call.charge()
 
     async def _settle(self, call: AsyncCall, response: ModelResponse) -> None:
-        await call.settle(usage_of(response.usage))
+        await call.charge(usage_of(response.usage) if is_reported(response.usage) else None)
 
     def _call(
         self, messages: list[ModelMessage], settings: ModelSettings | None, parameters: ModelRequestParameters
@@ -108,17 +116,13 @@ class PurserModel(WrapperModel):
 def _note(call: AsyncCall, streamed: StreamedResponse, error: BaseException) -> None:
     """Tells the call what a stream has used that ends with an error."""
     response = streamed.get()
-    if _is_whole(response):
+    if is_whole(response):
         call.arrived({"usage": usage_of(response.usage)})
     elif text := written_in(response):
         call.arrived(text)
     elif not _is_raised_by(streamed, error):
         # Without a report, the call would take this for an error of the provider, which may have cost nothing.
         call.arrived({"usage": {"total": call.hold.tokens, "estimated": True}})
-
-
-def _is_whole(response: ModelResponse) -> bool:
-    return response.state == "complete" and is_reported(response.usage)
 
 
 def _is_raised_by(streamed: StreamedResponse, error: BaseException) -> bool:

@@ -44,6 +44,14 @@ async def test_answer(door: Door, shop: Shop) -> None:
     await is_paid(door, PRICE)
 
 
+async def test_a_client_that_is_asked_to_hold_again_holds_once(door: Door, shop: Shop) -> None:
+    async with holding(door, shop) as client:
+        hold_tools(client, door.purser, PRICES, path=door.path)
+        await client.call_tool("search", {"query": "tea"})
+    assert door.asks == 1
+    await is_paid(door, PRICE)
+
+
 async def test_the_price_is_charged_whatever_the_server_says_or_does(door: Door, shop: Shop) -> None:
     async with holding(door, shop) as client:
         await client.call_tool("cheaper")

@@ -1,8 +1,10 @@
 """What is particular to the Agents SDK: its retry policies, and its names of models."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 from agents import (
     Agent,
@@ -16,8 +18,9 @@ from agents import (
 )
 from agents.models.multi_provider import MultiProviderMap
 from doors import MODEL, Door
+from openai import AsyncOpenAI
 from roads import HELLO
-from table import OUTPUT
+from table import OUTPUT, PROMPT
 
 from purser_client import BudgetRefused
 from purser_client.openai_agents import PurserProvider
@@ -34,6 +37,32 @@ async def test_a_policy_that_repeats_everything_does_not_repeat_a_refusal(
     with pytest.raises(BudgetRefused):
         await Runner.run(agent, HELLO, run_config=road_of().config)
     assert door.sent == ["/v1/holds"]
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["answer", "stream"])
+async def test_a_limit_by_the_name_that_reasoning_models_take_is_capped_and_no_other_is_sent(
+    door: Door, streams: bool
+) -> None:
+    await door.limit(PROMPT + 20)
+    sent: list[dict[str, Any]] = []
+
+    async def note(request: httpx.Request) -> None:
+        sent.append(json.loads(request.content))
+
+    async with (
+        httpx.AsyncClient(event_hooks={"request": [note]}) as http,
+        AsyncOpenAI(base_url=door.api_base, max_retries=0, http_client=http) as client,
+    ):
+        models = OpenAIProvider(openai_client=client, use_responses=False)
+        budgeted = PurserProvider(door.purser, models, path=door.path, min_output_tokens=10)
+        settings = ModelSettings(extra_args={"max_completion_tokens": OUTPUT})
+        agent = Agent[None]("greeter", model=MODEL, model_settings=settings)
+        config = RunConfig(model_provider=budgeted, tracing_disabled=True)
+        if streams:
+            assert [event async for event in Runner.run_streamed(agent, HELLO, run_config=config).stream_events()]
+        else:
+            await Runner.run(agent, HELLO, run_config=config)
+    assert [(one.get("max_tokens"), one["max_completion_tokens"]) for one in sent] == [(None, 20)]
 
 
 async def test_the_prefix_that_selects_a_provider_does_not_change_the_price(

@@ -18,7 +18,6 @@ with workflow.unsafe.imports_passed_through():
 OPTIONS: dict[str, Any] = {"activities": (), "ask_again_s": 0.1}
 """The capability holds, and the plugin says on which path."""
 PURSER = AsyncPurser(count=words)
-PURSER._http.headers["Connection"] = "close"  # it outlives the loop of a test, and so would connections that are kept
 BUDGETED = agent_of("budgeted", PurserCapability(PURSER))
 STREAMING = agent_of("budgeted_streaming", PurserCapability(PURSER), event_stream_handler=read)
 

@@ -1,4 +1,4 @@
-"""Patience with a ledger that is away: what a provider has charged is recorded as soon as the ledger is back."""
+"""Patience with a ledger that is away: what a provider has charged, or cannot have, is recorded once it is back."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,7 +9,7 @@ from purser.budget.errors import LedgerUnavailable
 
 T = TypeVar("T")
 PATIENCE_S = 300.0
-"""Seconds for which a received reply waits for the ledger: giving up means paying twice."""
+"""Seconds for which a reply, or a start without an answer, waits for the ledger: giving up means paying twice."""
 _LONGEST_PAUSE_S = 5.0
 
 

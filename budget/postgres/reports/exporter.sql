@@ -88,8 +88,7 @@ select pg_try_advisory_xact_lock($1);
 
 -- name: mark_dormant
 -- Marks at most $3 balances that count for no budget until they move again, by the rules of `budgets`, nor for one that is
--- exhausted soon, which looks back a day. $1 idle
--- time, $2 now. Waits for no call.
+-- exhausted soon, which looks back a day. $1 idle time, $2 now. Waits for no call.
 update balances b set dormant = true
 from (select x.tenant, x.scope_id, x.window_start
       from (select coalesce($2, clock_timestamp()) as now) c, balances x

@@ -93,11 +93,14 @@ def in_common(amount: Amount, agreed: Iterable[PastDecision]) -> Amount:
 def expire(request: ApprovalRequest, alone: Amount = NOTHING) -> Outcome:
     """Applies the request's rules when its deadline passes without a decision.
 
-    The shortage is granted if `on_expiry` is `grant` and one person could have granted it after `alone`, which expiries
-    have granted in this window: an expiry never counts as two approvals.
+    The shortage, but at most what was asked, is granted if `on_expiry` is `grant` and one person could have granted it
+    after `alone`, which expiries have granted in this window: an expiry never counts as two approvals. If more is short
+    because others spent meanwhile, the calls that still do not fit open a new request.
     """
-    if request.rules.on_expiry is OnExpiry.GRANT and not request.needs_two(request.shortage, alone):
-        return Outcome(ApprovalState.APPROVED, request.shortage, request.shortage)
+    short, asked = request.shortage, request.asked
+    grant = Amount(min(short.tokens, asked.tokens), min(short.nano_usd, asked.nano_usd))
+    if request.rules.on_expiry is OnExpiry.GRANT and grant != NOTHING and not request.needs_two(grant, alone):
+        return Outcome(ApprovalState.APPROVED, grant, grant)
     return Outcome(ApprovalState.EXPIRED)
 
 
@@ -105,7 +108,7 @@ def closed(approval_id: str, state: ApprovalState) -> DecisionRefused:
     """Why nothing is left to decide about a request that is not pending."""
     why = " already"
     if state is ApprovalState.WITHDRAWN:
-        why = ", because its calls fit by now, ask again in a new window, or wait no more"
+        why = ", because its calls fit by now, ask again under a changed policy or in a new window, or wait no more"
     return DecisionRefused(f"request {approval_id!r} is {state}{why}: nothing is left to decide", reason="closed")
 
 

@@ -175,7 +175,7 @@ class ApprovalRequest:
     granted: Amount
     """Sum of the scope's live grants."""
     current: bool
-    """Whether its window is the current one."""
+    """Whether its window is the current one, and its scope still asks people (mode `approval`)."""
     waiters: tuple[Waiter, ...]
     decisions: tuple[PastDecision, ...]
     reminded_at: datetime | None = None
@@ -212,7 +212,7 @@ class ApprovalRequest:
 
     @property
     def moot(self) -> bool:
-        """Whether no call waits, or every waiting call fits."""
+        """Whether no call waits, every waiting call fits, or the request is not current."""
         return self.shortage == Amount()
 
     def ends(self, now: datetime) -> bool:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from purser.activities.postgres.calls.purposes import Purpose
+from purser.budget.approval_rules import Outcome
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Waiter
 from purser.budget.gate import NOTHING, Amount
 from purser.budget.policies.fields import BackpressureStep
-from purser.budget.postgres.approvals.approvals import SWEEPER
 from purser.budget.previews import Effect, PendingAsk, as_view, preview, suggested, without_delay
 from purser.budget.reports.finish import Finish, finish
 from purser.budget.reports.views import BudgetView
@@ -36,8 +36,8 @@ class ApprovalDetails:
     """Backpressure steps of the scope that is short."""
     alone: Amount = NOTHING
     """What the caller has granted on the scope in this window without a second person."""
-    expired: Amount = NOTHING
-    """What expiries have granted there."""
+    at_deadline: Outcome | None = None
+    """How the request ends if no one decides; `None` once it is closed."""
     finish: Finish | None = None
     """What the waiting tasks may still spend; `None`: unknown."""
     related: Sequence[ApprovalRequest] = ()
@@ -70,16 +70,16 @@ async def approval_details(use: Services, caller: Principal, request: ApprovalRe
     least = await use.purposes.least(caller.tenant, asking) if asking else {}
     short, own = (request.scope, None), (request.scope, _task(request.waiters))
     budgets = await _budgets(use, caller.tenant, [short, own, *(each for one in asking for each in _drawn_on(one))])
-    alone = expired = NOTHING
+    alone, at_deadline = NOTHING, None
     if is_pending:
         alone = await use.approvals.granted_alone(caller.tenant, request.approval_id, caller.approver.name)
-        expired = await use.approvals.granted_alone(caller.tenant, request.approval_id, SWEEPER.name)
+        at_deadline = await use.approvals.at_deadline(caller.tenant, request)
     tasks = sorted({waiter.task_id for waiter in request.waiters if waiter.task_id}) if is_pending else []
     return ApprovalDetails(
         request=request,
         budget=budgets[short],
         alone=alone,
-        expired=expired,
+        at_deadline=at_deadline,
         finish=finish(await use.purposes.progress(caller.tenant, tasks)) if tasks else None,
         related=await use.queue.related(caller.tenant, request, MAX_WAITERS) if is_pending else (),
         purposes=await use.purposes.of(caller.tenant, request.waiters[:MAX_WAITERS]) if may_read else {},

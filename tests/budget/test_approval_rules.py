@@ -38,7 +38,8 @@ def test_tokens_and_money_are_short_independently() -> None:
 def test_no_shortage_exceeds_the_largest_grant() -> None:
     many = request(limit_nano_usd=100, waiters=(waiter(MAX_CALL_TOKENS, MAX_CALL_NANO_USD),) * 12)
     assert many.shortage.nano_usd == MAX_AMOUNT
-    assert expire(replace(many, rules=ApprovalRules(on_expiry=OnExpiry.GRANT))).grant == many.shortage
+    unanswered = replace(many, asked=many.shortage, rules=ApprovalRules(on_expiry=OnExpiry.GRANT))
+    assert expire(unanswered).grant == many.shortage
     assert without_delay(many, [BackpressureStep(Decimal("0.5"), 1_000)]).nano_usd == MAX_AMOUNT
 
 
@@ -130,6 +131,15 @@ def test_silence_denies_or_grants_the_shortage_as_the_rules_say() -> None:
     assert expire(request()).state is ApprovalState.EXPIRED
     granted = expire(request(rules=ApprovalRules(on_expiry=OnExpiry.GRANT)))
     assert (granted.state, granted.grant) == (ApprovalState.APPROVED, Amount(400))
+
+
+@pytest.mark.parametrize(
+    ("asked", "granted"), [(Amount(399), Amount(399)), (Amount(401), Amount(400)), (Amount(0, 7), Amount())], ids=str
+)
+def test_silence_grants_at_most_what_was_asked_in_each_unit(asked: Amount, granted: Amount) -> None:
+    ended = expire(request(asked=asked, rules=ApprovalRules(on_expiry=OnExpiry.GRANT)))
+    assert ended.grant == granted
+    assert ended.state is (ApprovalState.APPROVED if granted != Amount() else ApprovalState.EXPIRED)
 
 
 def test_silence_does_not_count_as_two_people() -> None:

@@ -1,7 +1,7 @@
 """Approval requests, their decisions and the resulting grants: each operation is one transaction."""
 
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -131,7 +131,7 @@ class Approvals:
                     drawn,
                 )  # fmt: skip
                 request = await self._request(own, tenant, approval_id)
-                if request.missing(ask) == Amount():
+                if not request.current or request.missing(ask) == Amount():
                     await joining.rollback()
                     return Ticket("", FITS, None)
                 await joining.commit()
@@ -201,6 +201,11 @@ class Approvals:
         async with connected(self._pool, None) as own:
             return await self._granted_alone(own, tenant, approval_id, name, self.now)
 
+    async def at_deadline(self, tenant: str, request: ApprovalRequest) -> Outcome:
+        """How a pending request ends if no one decides, as far as is known now."""
+        async with connected(self._pool, None) as own:
+            return await self._at_deadline(own, tenant, request, self.now)
+
     async def list(
         self, tenant: str, state: ApprovalState | None = None, limit: int = 50, cursor: str | None = None
     ) -> ApprovalPage:
@@ -259,12 +264,12 @@ class Approvals:
 
     async def _end(self, tenant: str, approval_id: str) -> int:
         try:
-            return await self._end_by(expire, tenant, approval_id)
+            return await self._end_by_rule(tenant, approval_id)
         except BeyondCounting:
             # No one could have granted that: the balance is about to leave its range.
-            return await self._end_by(lambda *_: Outcome(ApprovalState.EXPIRED), tenant, approval_id)
+            return await self._end_by_rule(tenant, approval_id, may_grant=False)
 
-    async def _end_by(self, rule: Callable[[ApprovalRequest, Amount], Outcome], tenant: str, approval_id: str) -> int:
+    async def _end_by_rule(self, tenant: str, approval_id: str, *, may_grant: bool = True) -> int:
         async with self._transaction() as own:
             # The transaction that holds the lock is about to end the request, or leaves it to the next sweep.
             now = await own.fetchval(_SQL["try_lock_request"], tenant, approval_id, self.now)
@@ -276,7 +281,8 @@ class Approvals:
             if request.moot:
                 await self._close(own, tenant, request, Outcome(ApprovalState.WITHDRAWN), now)
                 return 1
-            outcome = rule(request, await self._granted_alone(own, tenant, approval_id, SWEEPER.name, now))
+            expired = Outcome(ApprovalState.EXPIRED)
+            outcome = await self._at_deadline(own, tenant, request, now) if may_grant else expired
             choice = Choice.APPROVE if outcome.state is ApprovalState.APPROVED else Choice.DENY
             decision = DecisionRequest(approval_id, str(uuid.uuid4()), choice)
             recorded = await self._record(own, tenant, decision, SWEEPER, outcome, now)
@@ -348,6 +354,16 @@ class Approvals:
         self, own: Connection, tenant: str, approval_id: str, name: str, now: datetime | None
     ) -> Amount:
         return Amount(*row(await own.fetchrow(_SQL["granted_alone"], tenant, approval_id, name, now)))
+
+    async def _at_deadline(
+        self, own: Connection, tenant: str, request: ApprovalRequest, now: datetime | None
+    ) -> Outcome:
+        outcome = expire(request, await self._granted_alone(own, tenant, request.approval_id, SWEEPER.name, now))
+        if outcome.grant != Amount():
+            defaults = self._settings.defaults_json
+            if await own.fetchval(_SQL["tightened"], tenant, request.approval_id, defaults):
+                return Outcome(ApprovalState.EXPIRED)
+        return outcome
 
     async def _request(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:
         """Reads a request without the list of who waits, which people need and the rules of its end do not."""

@@ -91,7 +91,8 @@ cross join lateral (
     join holds h on h.tenant = x.tenant and h.key = x.key
     where x.tenant = a.tenant and x.approval_id = a.approval_id and x.left_at is not distinct from a.decided_at
       and (a.decided_at is not null or h.state = 'none')) w
--- A soft shared limit stops only tasks that requested another mode, each at its own limit.
+-- A soft shared limit stops only tasks that requested another mode, each at its own limit. Where no task is in mode
+-- approval any more no one is asked.
 cross join lateral (
     select min(case when a.task = '' and p.shared_mode <> 'soft' then p.shared_tokens else p.limit_tokens end)
                filter (where p.mode <> 'soft') as limit_tokens,
@@ -99,7 +100,7 @@ cross join lateral (
                filter (where p.mode <> 'soft') as limit_nano,
            max(ledger_reserve(p.limit_tokens, p.mode, p.last_answer)) as reserve_tokens,
            max(ledger_reserve(p.limit_nano, p.mode, p.last_answer)) as reserve_nano,
-           bool_or(ledger_window_start(p.win, p.zone, n.at) = a.window_start) as current
+           bool_or(p.mode = 'approval' and ledger_window_start(p.win, p.zone, n.at) = a.window_start) as current
     from unnest(w.tasks) t cross join lateral ledger_policies(a.tenant, array[a.scope_id], t, $6) p) p
 cross join lateral (
     select jsonb_agg(jsonb_build_object(
@@ -134,6 +135,35 @@ where a.tenant = $1 and a.approval_id = $2 and a.task = '' and g.approval_id is 
   and g.ended_at is null and (g.until is null or g.until > coalesce($4, now()))
   and not exists (select from decisions d where d.tenant = g.tenant and d.approval_id = g.approval_id
                   and d.choice = 'approve' and d.approver <> g.granted_by);
+
+-- name: tightened
+-- Whether a grant without a decision would undo what an admin tightened: the limit was lowered while the request ($2) waited,
+-- or freezes, on whichever scopes, stop every call that waits. $1 tenant, $3 defaults.
+select not exists (
+    select from approval_waiters w
+    join holds h on h.tenant = w.tenant and h.key = w.key and h.state = 'none'
+    where w.tenant = a.tenant and w.approval_id = a.approval_id and w.left_at is null
+      and not exists (
+          select from ledger_policies(a.tenant, array(
+              select s.scope_id from unnest(w.path) x (name)
+              cross join lateral (select * from scopes t
+                                  where t.tenant = a.tenant and t.kind = kind_of(x.name) and t.id = id_of(x.name) offset 0) s),
+              w.task_id, $3) p
+          where p.frozen)
+) or exists (
+    -- By the keys of the entries since then, however many the balance has. A change of a policy is alone in its posting.
+    select from balances b
+    cross join lateral (select coalesce(max(t.last_seq), 0) as seq
+                        from (select * from postings o
+                              where o.tenant = b.tenant and o.scope_id = b.scope_id and o.window_start = b.window_start
+                                and o.at <= a.created_at order by o.last_seq desc limit 1) t) o
+    cross join lateral generate_series(o.seq + 1, b.seq) n (seq)
+    cross join lateral (select * from postings t
+                        where t.tenant = b.tenant and t.scope_id = b.scope_id and t.window_start = b.window_start and t.last_seq = n.seq
+                        offset 0) p
+    cross join lateral (select * from journal t where t.tenant = p.tenant and t.number = p.last_number offset 0) j
+    where b.tenant = a.tenant and b.scope_id = a.scope_id and b.window_start = a.window_start and j.kind = 'limit_lowered')
+from approvals a where a.tenant = $1 and a.approval_id = $2;
 
 -- name: insert_decision
 -- Returns no row if the id is bound to a decision on another scope, which the lock held here does not cover.

@@ -230,7 +230,7 @@ class ApprovalsPage:
                 form=approval_form.form(details, caller, self.typed, self.armed, self.problem, effect, now),
                 finish=wording.finish(details.finish),
                 related=details.related,
-                expiry=wording.expiry(request, details.expired),
+                expiry=wording.expiry(details.at_deadline),
                 source=wording.source(request, budget),
                 rate=rate,
                 basis=BASES[rate.basis] if rate else "",

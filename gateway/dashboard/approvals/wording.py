@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from purser.budget.approval_rules import expire, judge
+from purser.budget.approval_rules import Outcome, judge
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, DecisionRequest, Identity, Waiter
 from purser.budget.errors import DecisionRefused, InvalidRequest
 from purser.budget.gate import NOTHING, Amount
@@ -137,15 +137,15 @@ def source(request: ApprovalRequest, budget: BudgetView) -> str:
     return " and ".join(SOURCES.get(one, one) for one in found)
 
 
-def expiry(request: ApprovalRequest, expired: Amount) -> str:
-    """The outcome if no one decides by the deadline, after what expiries have granted in this window."""
-    return "granted" if expire(request, expired).state is ApprovalState.APPROVED else "denied"
+def expiry(at_deadline: Outcome | None) -> str:
+    """The outcome if no one decides by the deadline."""
+    return "granted" if at_deadline is not None and at_deadline.state is ApprovalState.APPROVED else "denied"
 
 
 def outcome(request: ApprovalRequest, caller: Principal) -> tuple[str, datetime | None]:
     """How a closed request ended, and when: the sentence goes on with the time, or is complete without one."""
     if request.state is ApprovalState.WITHDRAWN or not request.decisions:
-        return "The budget suffices again, or no one is waiting any more: there is nothing left to decide.", None
+        return "The budget suffices, no one waits any more, or the scope asks no one: nothing is left to decide.", None
     last, given = request.decisions[-1], amount(request.given)
     if last.identity is Identity.SWEEPER:
         did = f"granted {given}" if request.given != NOTHING else "denied"

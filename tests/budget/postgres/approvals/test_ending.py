@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from purser.budget.approvals import FITS, ApprovalState, Choice, Identity
+from purser.budget.approvals import FITS, ApprovalState, Choice, Identity, Ticket
 from purser.budget.errors import DecisionRefused
-from purser.budget.gate import Amount
+from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldRequest
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.approvals.approvals import Approvals
@@ -62,6 +63,56 @@ async def test_silence_grants_no_more_in_a_window_than_one_person_may(desk: Desk
     assert (await desk.grants(), await desk.state(again)) == ([(400, 0)], ApprovalState.EXPIRED)
 
 
+GRANT = {"on_expiry": "grant"}
+SOON, DEADLINE = NOW + timedelta(minutes=1), NOW + timedelta(minutes=30)
+
+
+async def test_silence_grants_no_more_than_was_asked(desk: Desk) -> None:
+    await desk.policy(approval=GRANT)
+    first = await desk.ask("k1", 500)
+    await desk.spend(50)
+    desk.at(DEADLINE)
+    assert await desk.approvals.expire_due() == 1
+    assert (await desk.grants(), await desk.state(first)) == ([(400, 0)], ApprovalState.APPROVED)
+    again = await desk.ask("k1", 500)
+    assert (await desk.approvals.get(TENANT, again.approval_id)).asked == Amount(50)
+
+
+@pytest.mark.parametrize(
+    ("changes", "joining", "grants"),
+    [
+        ([(SESSION, {"limit_tokens": 0})], [], []),
+        ([(SESSION, {"limit_nano_usd": 10})], [], []),
+        ([(SESSION, {"limit_tokens": 999})], ["t1"], []),
+        ([(SESSION, {"frozen": True})], [], []),
+        ([(Scope.parse("task:t1"), {"frozen": True})], [], []),
+        ([(Scope.parse("task:t1"), {"frozen": True})], ["t2"], [(800, 0)]),
+        ([(SESSION, {"frozen": True}), (SESSION, {"frozen": False})], [], [(400, 0)]),
+        ([(SESSION, {"limit_tokens": 1_100})], [], [(300, 0)]),
+    ],
+    ids=["limit lowered", "money limited", "lowered, then joined", "frozen", "every call frozen", "a call frozen",
+         "frozen for a time", "raised"],
+)  # fmt: skip
+async def test_silence_undoes_no_tightening(
+    desk: Desk, changes: list[tuple[Scope, dict[str, Any]]], joining: list[str], grants: list[tuple[int, int]]
+) -> None:
+    await desk.policy(approval=GRANT)
+    ticket = await desk.ask("k1", 500)
+    desk.at(SOON)
+    for task in joining:
+        await desk.hold(f"joins-{task}", 400, task)
+    for scope, patch in changes:
+        await desk.policies.set(TENANT, scope, PolicyPatch.parse(patch), by=TESTER)
+    for task in joining:
+        assert (await desk.request(f"joins-{task}", 400, task)).approval_id == ticket.approval_id
+    shown = await desk.approvals.at_deadline(TENANT, await desk.approvals.get(TENANT, ticket.approval_id))
+    desk.at(DEADLINE)
+    assert await desk.approvals.expire_due() == 1
+    assert await desk.grants() == grants
+    assert await desk.state(ticket) is (ApprovalState.APPROVED if grants else ApprovalState.EXPIRED) is shown.state
+    assert len(await desk.wakeups()) == 1 + len(set(joining) - {"t1"})
+
+
 async def test_a_shortage_beyond_the_largest_grant_is_granted_in_part(desk: Desk) -> None:
     await desk.policy(limit_nano_usd=70, approval={"on_expiry": "grant"})
     asks = [Amount(5, MAX_CALL_NANO_USD)] * 12
@@ -75,7 +126,7 @@ async def test_a_shortage_beyond_the_largest_grant_is_granted_in_part(desk: Desk
 
 async def test_a_request_whose_grant_the_balance_cannot_count_expires(desk: Desk) -> None:
     await desk.policy(limit_nano_usd=70, approval={"on_expiry": "grant"})
-    ask = Amount(5, 100)
+    ask = Amount(5, MAX_CALL_NANO_USD)
     await desk.ledger.hold(TENANT, HoldRequest("k1", path(), ask))
     ticket = await desk.approvals.request(TENANT, key="k1", scope=SESSION, path=path(), ask=ask)
     desk.at(NOW + timedelta(minutes=30))
@@ -191,6 +242,31 @@ async def test_a_raised_limit_wakes_waiting_calls(desk: Desk) -> None:
     assert await desk.state(ticket) is ApprovalState.WITHDRAWN
     assert await desk.wakeups() == [("task-t1/a1", FITS)]
     assert (await desk.hold("k1", 500)).gate.verdict.admits
+
+
+async def test_a_scope_that_asks_no_one_any_more_wakes_calls_and_no_one_can_grant(desk: Desk) -> None:
+    await desk.policy(approval=GRANT | {"remind_s": 600})
+    ticket = await desk.ask("k1", 500)
+    assert (await desk.hold("k2", 500)).gate.verdict is Verdict.ASK
+    await desk.policy(mode="hard")
+    assert await desk.request("k2", 500) == Ticket("", FITS, None)
+    desk.at(DEADLINE - timedelta(minutes=1))
+    assert await desk.reminders.send_due() == 0
+    with pytest.raises(DecisionRefused, match="under a changed policy"):
+        await desk.decide(ticket)
+    assert await desk.state(ticket) is ApprovalState.WITHDRAWN
+    assert await desk.wakeups() == [("task-t1/a1", FITS)]
+    assert (await desk.hold("k1", 500)).gate.verdict is Verdict.REFUSE
+    assert await desk.grants() == []
+
+
+async def test_the_deadline_grants_nothing_in_a_scope_that_asks_no_one_any_more(desk: Desk) -> None:
+    await desk.policy(approval=GRANT)
+    ticket = await desk.ask("k1", 500)
+    await desk.policy(mode="hard")
+    desk.at(DEADLINE)
+    assert await desk.approvals.expire_due() == 1
+    assert (await desk.grants(), await desk.state(ticket)) == ([], ApprovalState.WITHDRAWN)
 
 
 async def test_a_new_window_wakes_calls_that_wait_for_the_old_one(desk: Desk) -> None:

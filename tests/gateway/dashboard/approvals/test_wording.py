@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from purser.budget.approval_rules import expire
 from purser.budget.approvals import ApprovalRequest, ApprovalState, Choice, Identity
 from purser.budget.gate import Amount
 from purser.budget.policies.fields import ApprovalRules, OnExpiry
@@ -62,7 +63,7 @@ def test_the_source_of_the_limit_is_that_of_the_limit_that_is_short(short: dict[
     ],
 )
 def test_the_outcome_at_the_deadline_is_that_of_the_rules(rules: ApprovalRules, expired: int, outcome: str) -> None:
-    assert wording.expiry(request(rules=rules), Amount(expired)) == outcome
+    assert wording.expiry(expire(request(rules=rules), Amount(expired))) == outcome
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_the_outcome_at_the_deadline_is_that_of_the_rules(rules: ApprovalRules, 
         (
             # One of two people had approved when the limit was raised.
             request(state=ApprovalState.WITHDRAWN, decisions=(BY_ANNA,)),
-            "The budget suffices again, or no one is waiting any more: there is nothing left to decide.",
+            "The budget suffices, no one waits any more, or the scope asks no one: nothing is left to decide.",
         ),
     ],
 )

@@ -7,7 +7,7 @@ state those.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
-from purser.budget.errors import InvalidPrices, UnknownPrice
+from purser.budget.errors import InvalidPrices, InvalidRequest, UnknownPrice
+from purser.budget.json_objects import read_object
 from purser.budget.money import NANO
 from purser.budget.pricing.rates import Price, Rates
 
@@ -38,8 +39,8 @@ class PriceBook:
             override: A JSON object of model names to fields as in LiteLLM's table: dollars per token
                 (`{"my-model": {"input_cost_per_token": 2.5e-06, "output_cost_per_token": 1e-05}}`, zero is allowed) and
                 limits (`max_input_tokens`, `max_output_tokens`). A name that ends in `*` matches all names with that
-                prefix; the longest match counts. The prices of an entry replace those of the table together, its limits
-                one by one.
+                prefix; the longest match counts. A name without a provider is the model at every provider. The prices
+                of an entry replace those of the table together, its limits one by one.
             unknown: The price of models without a price in either source; `None`: they have none.
 
         Raises:
@@ -94,7 +95,7 @@ class PriceBook:
                 yield self._override[wildcard]
         if model in self._table:
             yield self._table[model]
-        # A price belongs to a provider: the same model may cost something else at another one.
+        # A price of the table belongs to a provider: the same model may cost something else at another one.
         elif slash and bare in self._table and self._table[bare].provider.startswith(provider):
             yield self._table[bare]
 
@@ -179,9 +180,11 @@ def _table() -> Mapping[str, _Entry]:
 
 def _read_override(path: Path, table: Mapping[str, _Entry]) -> Mapping[str, _Entry]:
     words = {word for entry in table.values() for word in entry.fields}
-    models = _read(path)
+    models = _read(path, read_object)
     for model, fields in models.items():
         where = f"price file {str(path)!r}, model {model[:200]!r}"
+        if model != model.strip():
+            raise InvalidPrices(f"{where}: has a space around its name, so no call would find it")
         if not isinstance(fields, dict):
             raise InvalidPrices(f"{where}: is a {type(fields).__name__}, it must be an object of fields")
         for name, value in fields.items():
@@ -211,14 +214,22 @@ _DEAREST = Decimal("0.01")
 """Dollars per token. Anything above is almost certainly a price per thousand or per million tokens."""
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """Reads a JSON object with decimals exactly as written: floats would round prices."""
+def _read(path: Path, make: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None) -> dict[str, Any]:
+    """Reads a JSON object with decimals exactly as written: floats would round prices.
+
+    Args:
+        path: the file.
+        make: the `object_pairs_hook`; `None`: of a name that occurs twice in an object the last one counts.
+    """
     try:
-        models = json.loads(path.read_text(encoding="utf-8"), parse_float=Decimal, parse_constant=_reject)
+        text = path.read_text(encoding="utf-8")
+        models = json.loads(text, parse_float=Decimal, parse_constant=_reject, object_pairs_hook=make)
     except OSError as error:
         raise InvalidPrices(f"price file {str(path)!r} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise InvalidPrices(f"price file {str(path)!r} is not JSON: {error}") from error
+    except InvalidRequest as error:
+        raise InvalidPrices(f"price file {str(path)!r}: {error}") from None
     if not isinstance(models, dict):
         raise InvalidPrices(f"price file {str(path)!r} is a {type(models).__name__}: it must be an object of models")
     return models

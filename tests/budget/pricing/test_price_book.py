@@ -210,6 +210,17 @@ def test_an_override_of_limits_leaves_the_price_alone(load: Load) -> None:
     assert book.price("gpt-4o") == PriceBook.load().price("gpt-4o")
 
 
+def test_a_bare_name_in_the_file_is_of_every_provider_but_not_of_dated_versions(load: Load) -> None:
+    cheap, table = {"input_cost_per_token": 1e-09, "output_cost_per_token": 2e-09}, PriceBook.load()
+    book = load({"gpt-4o": cheap})
+    for name in ("openai/gpt-4o", "azure/gpt-4o"):
+        assert book.price(name) == book.price("gpt-4o") != table.price(name)
+    for name in ("gpt-4o-2024-08-06", "azure/gpt-4o-2024-08-06", "openrouter/openai/gpt-4o"):
+        assert book.find(name) == table.find(name)
+    own = load({"gpt-4o": cheap, "azure/gpt-4o": cheap | {"input_cost_per_token": 3e-09}})
+    assert own.price("azure/gpt-4o").cost(Usage(input=1)) == 3, "an entry of the full name goes first"
+
+
 def test_the_full_name_goes_before_the_bare_one_and_names_before_wildcards_the_longest_first(load: Load) -> None:
     def priced(nano: int) -> dict[str, float]:
         return {"input_cost_per_token": float(f"{nano}e-09"), "output_cost_per_token": 0}
@@ -248,6 +259,22 @@ def test_a_mistake_in_a_price_file_names_file_model_and_field(load: Load, fields
         load({"my-model": fields})
     assert "prices.json" in str(error.value)
     assert "my-model" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"gpt-4o": {}, "local/*": {}, "gpt-4o": {}}', "'gpt-4o' occurs twice"),
+        ('{"gpt-4o": {"max_tokens": 1, "max_tokens": 2}}', "'max_tokens' occurs twice"),
+        ('{"gpt-4o ": {}}', "model 'gpt-4o ': has a space"),
+        ('{"\\tgpt-4o": {}}', r"model '\\tgpt-4o': has a space"),
+    ],
+)
+def test_a_name_that_is_stated_twice_or_with_a_space_around_it_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "prices.json"
+    path.write_text(text)
+    with pytest.raises(InvalidPrices, match=rf"prices\.json.*{says}"):
+        PriceBook.load(path)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"m": {"input_cost_per_token": NaN}}', "\xff"])

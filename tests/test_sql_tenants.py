@@ -49,6 +49,7 @@ SWEEPS = {
     "budget/postgres/reports/burn.sql prune": "retention",
     "budget/postgres/reports/burn.sql sample": "samples balances in the background",
     "budget/postgres/reports/exporter.sql": "metrics",
+    "budget/postgres/reports/reconciling.sql": "one account of a provider may serve several tenants",
     "budget/postgres/reports/stored_limits.sql stored_limits": "`purser doctor` checks the policies of all tenants",
     "budget/postgres/schema/reports/checkpoints.sql ledger_digest": "checkpoints cover the entries of all tenants",
     "budget/postgres/schema/reports/checkpoints.sql ledger_checkpoint": "checkpoints cover the entries of all tenants",

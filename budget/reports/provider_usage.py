@@ -51,6 +51,11 @@ class UsageFile:
         """Whether its lines are single requests."""
         return bool(self.uses and self.uses[0].request_id)
 
+    @property
+    def provider(self) -> str:
+        """LiteLLM's name of the provider whose sums these are."""
+        return self.format.partition("-")[0]
+
 
 def read_usage_file(text: str) -> UsageFile:
     """Reads CSV, JSON or JSON lines; raises `InvalidRequest`, which names the line and the column."""
@@ -74,6 +79,15 @@ def plain_model(name: str) -> str:
     """
     model = _VENDOR.sub("", name.rpartition("/")[2])
     return _GPT_SNAPSHOT.sub(r"\1", _SNAPSHOT.sub("", model))
+
+
+def may_be_of(provider: str, name: str) -> bool:
+    """Whether calls to a model may be on a provider's bill: those to `azure/gpt-4o` are not on OpenAI's.
+
+    Only what the name says counts: `gpt-4o` may be of any provider, `anthropic.claude-…` is of Amazon Bedrock.
+    """
+    named, slash, _ = name.partition("/")
+    return named == provider if slash else not _VENDOR.match(name)
 
 
 @dataclass(frozen=True, slots=True)

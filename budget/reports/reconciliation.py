@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from purser.budget.errors import InvalidRequest
-from purser.budget.reports.provider_usage import ProviderUse, plain_model
+from purser.budget.reports.provider_usage import ProviderUse, may_be_of, plain_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +113,12 @@ def compare_requests(
 
 
 def compare_days(
-    served: Sequence[ProviderUse], charged: Iterable[LedgerUse], deleted_until: datetime | None = None
+    provider: str, served: Sequence[ProviderUse], charged: Iterable[LedgerUse], deleted_until: datetime | None = None
 ) -> Reconciliation:
     """Compares sums by day and model. Models that the file does not name may be of another provider.
 
     Args:
+        provider: LiteLLM's name of the provider; charges of models whose name begins with another one are left out.
         served: sums of the provider.
         charged: sums of the ledger on the days from the first to the last of the file.
         deleted_until: as in `compare_requests`.
@@ -126,7 +127,8 @@ def compare_days(
     gone = _not_compared(compared, len(served), deleted_until)
     named = {plain_model(use.model) for use in served}
     theirs = _by_day(compared)
-    ours = _by_day(use for use in charged if plain_model(use.model) in named and not _is_deleted(use, deleted_until))
+    billed = (use for use in charged if may_be_of(provider, use.model) and plain_model(use.model) in named)
+    ours = _by_day(use for use in billed if not _is_deleted(use, deleted_until))
     unguarded, differing, captured, calls = [], [], 0, 0
     counted = all(count is not None for count, _ in theirs.values())
     for key in sorted({*theirs, *ours}):

@@ -9,15 +9,21 @@ from purser.budget.reports.reconciliation import LedgerUse, Reconciliation, comp
 _SQL = load("purser.budget.postgres.reports", "reconciling.sql")
 
 
-async def reconcile(pool: Pool, tenant: str, file: UsageFile) -> Reconciliation:
-    """Compares a file with the charges of a tenant, by request if the file lists requests, else by day and model."""
+async def reconcile(pool: Pool, tenants: list[str] | None, file: UsageFile) -> Reconciliation:
+    """Compares a file with the charges of tenants, by request if the file lists requests, else by day and model.
+
+    Args:
+        pool: connections to the ledger.
+        tenants: those whose calls the account of the file served; `None`: all.
+        file: what the provider says.
+    """
     if file.by_request:
         with reaching_ledger():
-            rows = await pool.fetch(_SQL["by_request"], tenant, [use.request_id for use in file.uses])
+            rows = await pool.fetch(_SQL["by_request"], tenants, [use.request_id for use in file.uses])
         found = [LedgerUse(tuple(filter(None, row["ids"])), None, row["model"], 1, row["tokens"]) for row in rows]
         return compare_requests(file.uses, found, await Entries(pool).deleted_until())
     days = [use.day for use in file.uses if use.day is not None]
     with reaching_ledger():
-        rows = await pool.fetch(_SQL["by_day"], tenant, min(days), max(days))
+        rows = await pool.fetch(_SQL["by_day"], tenants, min(days), max(days))
     found = [LedgerUse((), row["day"], row["model"], row["calls"], row["tokens"]) for row in rows]
-    return compare_days(file.uses, found, await Entries(pool).deleted_until())
+    return compare_days(file.provider, file.uses, found, await Entries(pool).deleted_until())

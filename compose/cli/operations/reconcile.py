@@ -21,7 +21,13 @@ def register(app: typer.Typer) -> None:
 
 def reconcile(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Usage export of OpenAI or Anthropic.")],
-    tenant: Annotated[str | None, typer.Option(help="Tenant whose ledger is compared.")] = None,
+    tenant: Annotated[
+        list[str] | None,
+        typer.Option(help="Tenant whose ledger is compared; repeatable. Default: the one named default."),
+    ] = None,
+    all_tenants: Annotated[
+        bool, typer.Option("--all-tenants", help="Compare the ledgers of all tenants, if one account serves them.")
+    ] = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -40,6 +46,9 @@ def reconcile(
     from purser.compose.processes.gateway import DEFAULT_TENANT
     from purser.compose.processes.up_file import command_settings
 
+    if tenant and all_tenants:
+        raise typer.BadParameter("name tenants with --tenant, or take --all-tenants: not both")
+    tenants = None if all_tenants else tenant or [DEFAULT_TENANT]
     try:
         read = read_usage_file(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -52,7 +61,7 @@ def reconcile(
         async with database(settings) as dsn:
             await require_schema(dsn)
             async with await create_pool(dsn, size=1) as pool:
-                return await reconciling.reconcile(pool, tenant or DEFAULT_TENANT, read)
+                return await reconciling.reconcile(pool, tenants, read)
 
     found = asyncio.run(run())
     if as_json:

@@ -2,6 +2,8 @@
 
 from datetime import UTC, date, datetime
 
+import pytest
+
 from purser.budget.reports.provider_usage import ProviderUse
 from purser.budget.reports.reconciliation import LedgerUse, compare_days, compare_requests
 
@@ -49,12 +51,32 @@ def test_a_request_that_is_listed_twice_counts_once() -> None:
 def test_days_of_a_model_are_compared_in_sum_over_its_snapshots() -> None:
     served = [ProviderUse("", DAY, "gpt-4o", 2, 60), ProviderUse("", DAY, "gpt-4o", 1, 40)]
     charged = [LedgerUse((), DAY, "openai/gpt-4o-2024-08-06", 1, 30), LedgerUse((), DAY, "gpt-4o", 2, 70)]
-    assert compare_days(served, charged).ok
+    assert compare_days("openai", served, charged).ok
+
+
+@pytest.mark.parametrize(
+    ("provider", "own", "others"),
+    [
+        ("openai", "openai/gpt-4o", "openrouter/openai/gpt-4o"),
+        ("openai", "gpt-4o", "azure/gpt-4o"),
+        ("anthropic", "anthropic/claude-sonnet-4-5", "vertex_ai/claude-sonnet-4-5@20250929"),
+        ("anthropic", "claude-sonnet-4-5", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
+    ],
+)
+def test_calls_to_the_same_model_at_another_provider_do_not_cover_the_bill(
+    provider: str, own: str, others: str
+) -> None:
+    charged = [LedgerUse((), DAY, own, 2, 200), LedgerUse((), DAY, others, 2, 200)]
+    model = own.rpartition("/")[2]
+    assert compare_days(provider, [ProviderUse("", DAY, model, 2, 200)], charged).ok
+    found = compare_days(provider, [ProviderUse("", DAY, model, 4, 400)], charged)
+    assert (found.unguarded_calls, found.captured_tokens) == (2, 200)
 
 
 def test_what_a_day_has_beyond_the_ledger_is_unguarded() -> None:
     served = [ProviderUse("", DAY, "gpt-4o", 3, 100), ProviderUse("", NEXT, "gpt-4o", 1, 100)]
-    found = compare_days(served, [LedgerUse((), DAY, "gpt-4o", 2, 80), LedgerUse((), NEXT, "gpt-4o", 1, 110)])
+    charged = [LedgerUse((), DAY, "gpt-4o", 2, 80), LedgerUse((), NEXT, "gpt-4o", 1, 110)]
+    found = compare_days("openai", served, charged)
     [short], [over] = found.unguarded, found.differing
     assert (short.day, short.provider_tokens, short.ledger_tokens) == ("2026-11-20", 100, 80)
     assert (over.day, over.ledger_tokens) == ("2026-11-21", 110)
@@ -69,7 +91,7 @@ def test_a_day_of_a_named_model_that_only_the_ledger_has_differs() -> None:
         LedgerUse((), NEXT, "claude-x", 1, 10),
     ]
     for use, calls in zip(served, (0, None), strict=True):
-        found = compare_days([use], charged)
+        found = compare_days("openai", [use], charged)
         [gap] = found.differing
         assert (gap.day, gap.model, gap.provider_calls, gap.ledger_calls) == ("2026-11-21", "gpt-4o", calls, 3)
         assert (gap.provider_tokens, gap.ledger_tokens, found.unguarded, found.ok) == (0, 70, (), False)
@@ -77,14 +99,14 @@ def test_a_day_of_a_named_model_that_only_the_ledger_has_differs() -> None:
 
 
 def test_calls_are_unknown_where_the_file_does_not_count_them() -> None:
-    found = compare_days([ProviderUse("", DAY, "claude-x", None, 100)], [])
+    found = compare_days("anthropic", [ProviderUse("", DAY, "claude-x", None, 100)], [])
     assert (found.unguarded_calls, found.provider_calls, found.captured_ppm) == (None, None, 0)
     assert found.to_json()["purser_provider_calls_unguarded"] is None
     assert len(found.unguarded) == 1
 
 
 def test_an_empty_day_is_captured() -> None:
-    assert compare_days([ProviderUse("", DAY, "gpt-4o", 0, 0)], []).ok
+    assert compare_days("openai", [ProviderUse("", DAY, "gpt-4o", 0, 0)], []).ok
 
 
 def test_what_retention_has_deleted_is_not_unguarded() -> None:
@@ -98,7 +120,7 @@ def test_what_retention_has_deleted_is_not_unguarded() -> None:
     assert ([gap.request_id for gap in found.differing], found.not_compared) == (["req_1"], 0)
     days = [ProviderUse("", DAY, "gpt-4o", 1, 100), ProviderUse("", NEXT, "gpt-4o", 1, 50)]
     left = LedgerUse((), DAY, "gpt-4o", 1, 30)
-    found = compare_days(days, [left, LedgerUse((), NEXT, "gpt-4o", 1, 50)], until)
+    found = compare_days("openai", days, [left, LedgerUse((), NEXT, "gpt-4o", 1, 50)], until)
     assert (found.ok, found.not_compared, found.provider_calls, found.complete_after) == (True, 1, 1, until)
 
 

@@ -19,6 +19,6 @@ async def test_each_call_is_found_in_the_provider_s_file_and_one_that_went_round
     assert len({*ids, None}) == 3
     rows = [{"request_id": name, "model": "gpt-4o", "prompt_tokens": total, "completion_tokens": 0}
             for name, total in zip([*ids, "req_round"], [*served, 30], strict=True)]  # fmt: skip
-    found = await reconcile(proxy.gateway.pool, "default", read_usage_file(json.dumps(rows)))
+    found = await reconcile(proxy.gateway.pool, ["default"], read_usage_file(json.dumps(rows)))
     assert [gap.request_id for gap in found.unguarded] == ["req_round"]
     assert (found.differing, found.provider_calls, found.captured_tokens) == ((), 3, sum(served))

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.stack
 LINES = "request_id,model,input_tokens,output_tokens\nreq_1,gpt-4o,90,10\n"
 
 
-def test_calls_that_nobody_held_are_exit_code_1(tmp_path: Path, dsn: str) -> None:
+async def test_calls_that_nobody_held_are_exit_code_1(tmp_path: Path, dsn: str) -> None:
     purser, file = Commands.at(tmp_path, dsn=dsn), tmp_path / "usage.csv"
     file.write_text(LINES)
     shown = purser.run("reconcile", str(file))
@@ -26,6 +26,19 @@ def test_calls_that_nobody_held_are_exit_code_1(tmp_path: Path, dsn: str) -> Non
     file.write_text(LINES.replace("90,10", "0,0"))
     found = purser.json("reconcile", str(file), code=1)
     assert (found["format"], found["purser_provider_calls_unguarded"]) == ("requests", 1)
+    async with await create_pool(dsn, size=2) as pool:
+        books = Books.on(pool)
+        hold_id = await books.hold("a", 100, model="openai/gpt-4o")
+        await books.settle(hold_id, 100)
+    file.write_text(LINES.replace("req_1", f"{hold_id}-1"))
+    for tenants, code in (((), 1), (("--tenant", "other", "--tenant", TENANT), 0), (("--all-tenants",), 0)):
+        found = purser.json("reconcile", str(file), *tenants, code=code)
+        assert found["purser_provider_calls_unguarded"] == code
+
+
+def test_tenants_are_named_or_all(tmp_path: Path) -> None:
+    refused = Commands.at(tmp_path).json("reconcile", "usage.csv", "--tenant", TENANT, "--all-tenants", code=2)
+    assert "not both" in refused["detail"]
 
 
 async def test_days_that_retention_has_deleted_are_a_note(tmp_path: Path, dsn: str) -> None:

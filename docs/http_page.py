@@ -68,6 +68,7 @@ OTHERS = {
         "The decision is refused",
         "`reason` names the rule that forbids it; 409: the request is closed.",
     ),
+    "method-not-allowed": ("405", "Method Not Allowed", "/openapi.json lists the paths, and the methods of each."),
     "too-many-requests": ("429", "Too many requests", "Repeat the request after `retry_after_ms`."),
     "not-ready": ("503", "Not ready", "From `/readyz`: `purser doctor` says what to do."),
     "internal": ("500", "The gateway failed", "A bug of Purser; the log has its type and code location."),
@@ -131,10 +132,13 @@ def _content(message: Mapping[str, Any]) -> str:
 
 
 def _problems() -> Iterator[str]:
-    kinds: dict[str, tuple[str, str, str]] = {}
+    """A row of each kind; a slug that several have gets several, except for the objects that a 404 does not find."""
+    kinds: dict[tuple[str, str], tuple[str, str, str]] = {}
     for kind in problems._KINDS.values():
-        kinds.setdefault(kind.slug, (str(kind.status), kind.title, kind.remedy))
-    for slug, (status, title, remedy) in (kinds | OTHERS).items():
+        one = "" if kind.slug == "not-found" else kind.title
+        kinds.setdefault((kind.slug, one), (str(kind.status), kind.title, kind.remedy))
+    rows = [(slug, row) for (slug, _), row in kinds.items()] + list(OTHERS.items())
+    for slug, (status, title, remedy) in rows:
         yield f"| `urn:purser:{slug}` | {status} | {title} | {remedy} |"
 
 

@@ -15,7 +15,7 @@ PurserError
 │   │   ├── KeyReused           the key is bound to another payload
 │   │   └── HoldClosed          the hold has ended
 │   ├── TooManyRequests     429, after all retries
-│   └── Unavailable         5xx, after all retries: nothing was admitted
+│   └── Unavailable         5xx, after all retries: nothing is admitted
 ├── NotAdmitted         the budget does not admit a call
 │   ├── BudgetRefused       it is refused
 │   ├── ApprovalNeeded      a person has to approve it first

@@ -69,7 +69,7 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     ),
     budget.HoldClosed: _Kind("hold-closed", 409, "The hold has ended", "Hold again under another key."),
     budget.LedgerUnavailable: _Kind(
-        "ledger-unavailable", 503, "The ledger is unavailable", "Try again; nothing was admitted.", RETRY_AFTER_MS
+        "ledger-unavailable", 503, "The ledger is unavailable", "Send the same request again: it counts once.", RETRY_AFTER_MS
     ),
     InvalidTask: _Kind("invalid-task", 422, "The task file is not valid", "Correct the places that the detail names."),
     TaskConflict: _Kind("task-conflict", 409, "The task id is bound to another task", "Use a new task_id."),
@@ -197,7 +197,8 @@ def from_http(error: HTTPException) -> SentProblem:
         # The parser failed without a place: nested too deeply, or a number too long.
         return _invalid("body is not readable as JSON: nest less, and write shorter numbers", "body")
     phrase = HTTPStatus(error.status_code).phrase
-    return _problem(phrase.lower().replace(" ", "-"), error.status_code, phrase, str(error.detail))
+    remedy = "/openapi.json lists the paths, and the methods of each."
+    return _problem(phrase.lower().replace(" ", "-"), error.status_code, phrase, str(error.detail), remedy=remedy)
 
 
 def _invalid(detail: str, field: str) -> SentProblem:

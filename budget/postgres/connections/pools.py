@@ -111,7 +111,8 @@ def reaching_ledger() -> Iterator[None]:
 
 def _unavailable(error: Exception) -> LedgerUnavailable:
     return LedgerUnavailable(
-        f"the ledger did not answer ({type(error).__name__}): nothing was admitted; check Postgres and try again"
+        f"the ledger did not answer ({type(error).__name__}), so nothing is admitted; check Postgres and send the same "
+        "request again: what may have arrived counts once"
     )
 
 

@@ -83,7 +83,7 @@ class Ledger:
             HoldClosed: the key was released before it ever held, or the request starts an attempt and its hold has
                 ended.
             AttemptConflict: the request starts an attempt, and attempt 1 of its hold has ended.
-            LedgerUnavailable: nothing was admitted.
+            LedgerUnavailable: nothing is admitted; what may have arrived is found under the same key.
         """
         if connection is None and request.last_of is None:
             return await self._asks.call(Ask(tenant, request))

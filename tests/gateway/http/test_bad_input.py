@@ -207,6 +207,7 @@ async def test_a_body_that_is_too_large_is_refused_with_or_without_a_length(admi
 async def test_paths_and_methods_that_do_not_exist_are_problems_too(admin: httpx.AsyncClient) -> None:
     missing = await admin.get("/v1/nothing")
     assert (missing.status_code, missing.json()["type"]) == (404, "urn:purser:not-found")
+    assert missing.json()["remedy"] == "/openapi.json lists the paths, and the methods of each."
     wrong = await admin.delete("/v1/holds")
     assert (wrong.status_code, wrong.json()["type"]) == (405, "urn:purser:method-not-allowed")
 

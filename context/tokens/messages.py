@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from purser.context.errors import InvalidMessage
-from purser.context.tokens.images import Image, size_of
+from purser.wire.images import Image, image_part
 
 Part = str | Image
 """A text, counted by a tokenizer, or an image, counted by an image rule."""
@@ -23,8 +23,6 @@ _SHORT = (
 """Fields that are not counted as long as they are short."""
 _MOST_SHORT = 64
 """Most characters of such a field."""
-_MOST_ADDRESS = 2_048
-"""Most characters of the address of an image: it is not read as text, but what is longer may be no address."""
 
 
 def parts_of(message: Mapping[str, object]) -> tuple[Part, ...]:
@@ -117,24 +115,10 @@ def _block(block: object) -> Iterator[Part]:
         case {"type": "thinking" | "refusal" as kind} if isinstance(block.get(kind), str):
             yield from _content(block[kind])
             yield from _rest(block, kind)
-        case {"type": "image_url", "image_url": {"url": str(url)} as image} if _is_image(url, image):
-            yield from _image(url, image.get("detail"))
-            yield from _rest(image, "url")
-            yield from _rest(block, "image_url")
-        case {"type": "image_url" | "input_image", "image_url": str(url)} if _is_image(url, block):
-            yield from _image(url, block.get("detail"))
-            yield from _rest(block, "image_url")
-        case {"type": "image", "source": {"type": "base64", "data": str(data)} as source}:
-            yield Image(size_of(data), low_detail=False)
-            yield from _rest(source, "data")
-            yield from _rest(block, "source")
-        case {"type": "image", "source": {"type": "url", "url": str(url)} as source}:
-            yield from _image(url, None)
-            yield from _rest(source, "url")
-            yield from _rest(block, "source")
-        case {"type": "image" | "input_image"}:
-            yield Image(None, low_detail=False)
-            yield from _rest(block)
+        case _ if (found := image_part(block)) is not None:
+            yield found.image
+            for rest in found.rest:
+                yield from (rest,) if isinstance(rest, str) else _rest(rest)
         case {"type": "tool_use", "name": str(name), "input": arguments}:
             yield name + as_json(arguments)
             yield from _rest(block, "name", "input")
@@ -152,22 +136,6 @@ def _block(block: object) -> Iterator[Part]:
             yield from _rest(block, "text")
         case _:
             yield as_json(block)
-
-
-def _is_image(url: str, about: Mapping[str, object]) -> bool:
-    """Whether the data of an image part are an image: some providers take documents there."""
-    kinds = [about[name] for name in ("format", "mime_type", "content_type") if about.get(name)]
-    if url[:5].lower() == "data:":
-        kinds.append(url[5:])
-    return all(isinstance(kind, str) and kind[:6].lower() == "image/" for kind in kinds)
-
-
-def _image(url: str, detail: object) -> Iterator[Part]:
-    header, comma, data = url.partition(",")
-    inline = bool(comma) and header[:5].lower() == "data:" and header.endswith(";base64")
-    yield Image(size_of(data) if inline else None, low_detail=detail == "low")
-    if not inline and len(url) > _MOST_ADDRESS:
-        yield url
 
 
 def _tool_call(call: object) -> Iterator[Part]:

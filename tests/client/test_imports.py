@@ -14,6 +14,8 @@ OWN = {"first.py", "own_conversation.py"}
 """Examples that run a part of Purser itself: its provider for trials, and its windows without any service."""
 FENCE = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 PLACES = (ROOT, ROOT / "client")
+LIGHT = ("__init__", "enums", "image_rules", "images", "limits", "storable")
+"""Modules of `wire` that need the standard library only."""
 SERVER = ("budget", "context", "activities", "workflows", "gateway", "compose", "benchmarks")
 
 
@@ -68,7 +70,7 @@ def test_the_types_that_the_server_shares_import_pydantic_and_each_other_only() 
     files = [*(CLIENT / "wire").glob("*.py")]
     assert (ROOT / "purser" / "wire").resolve() == CLIENT / "wire"
     assert {name for file in files for name in _imports(file)} <= {"pydantic", *sys.stdlib_module_names}
-    light = [CLIENT / "wire" / f"{name}.py" for name in ("__init__", "enums", "limits", "storable")]
+    light = [CLIENT / "wire" / f"{name}.py" for name in LIGHT]
     assert {name for file in light for name in _imports(file)} <= {*sys.stdlib_module_names}
 
 

@@ -72,8 +72,8 @@ class CallCourse:
         self.key = new_key() if self.terms.key is None else self.terms.key
         self.streamed = Streamed(self.count)
         self.attempt = (self.terms.attempt or 1) - 1
-        given = self.terms.input_tokens
-        self.prompt = input_tokens(self.terms.messages, self.terms.tools, self.count) if given is None else given
+        given, terms = self.terms.input_tokens, self.terms
+        self.prompt = input_tokens(terms.messages, terms.tools, self.count, terms.model) if given is None else given
 
     @property
     def hold(self) -> HoldView:

@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain.agents.middleware import ModelRequest, ModelResponse
 from langchain.agents.structured_output import AutoStrategy, ProviderStrategy, ToolStrategy
-from langchain_core.messages import AIMessage, AIMessageChunk, convert_to_openai_messages
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, convert_to_openai_messages
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from purser_client.usage import of_langchain
@@ -17,7 +17,7 @@ _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 def messages_of(request: ModelRequest[Any]) -> list[Any]:
     """The system message, and the conversation."""
     system = [] if request.system_message is None else [request.system_message]
-    return list(convert_to_openai_messages([*system, *request.messages]))
+    return [each for message in (*system, *request.messages) for each in _message(message)]
 
 
 def tools_of(request: ModelRequest[Any]) -> list[Any]:
@@ -63,6 +63,13 @@ def written_in(chunk: AIMessageChunk) -> str:
     """What a chunk of a reply adds to it, its reasoning included."""
     called = (f"{part['name'] or ''}{part['args'] or ''}" for part in chunk.tool_call_chunks)
     return "".join((*_reasoned(chunk), str(chunk.text), *called))
+
+
+def _message(message: AnyMessage) -> list[Any]:
+    try:
+        return list(convert_to_openai_messages([message]))
+    except (KeyError, TypeError, ValueError):  # a block of a provider, such as an image of Anthropic at an address
+        return [message]
 
 
 def _reasoned(chunk: AIMessageChunk) -> Iterator[str]:

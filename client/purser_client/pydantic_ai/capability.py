@@ -103,7 +103,7 @@ class PurserCapability(AbstractCapability[Any]):
     def _count(self, request: ModelRequestContext) -> int:
         """Input tokens. Counted in the workflow, because its history would have the messages twice otherwise."""
         messages, tools = messages_of(request.messages), tools_of(request.model_request_parameters)
-        return input_tokens(list(messages), list(tools), self._purser._count)
+        return input_tokens(list(messages), list(tools), self._purser._count, request.model.model_name)
 
     @durable_operation(name="hold")
     async def hold(

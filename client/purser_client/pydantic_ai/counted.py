@@ -1,9 +1,18 @@
 """What the model reads and writes, in the form that the client counts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.messages import (
+    BinaryContent,
+    ImageUrl,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+)
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
@@ -72,4 +81,22 @@ def _written(part: object) -> str:
 def _part(part: Any) -> Any:
     if isinstance(part, ToolCallPart):
         return {"role": part.part_kind, "name": part.tool_name, "arguments": part.args}
-    return {"role": part.part_kind, "content": getattr(part, "content", part)}
+    return {"role": part.part_kind, "content": _content(getattr(part, "content", part))}
+
+
+def _content(content: Any) -> Any:
+    """What a part contains, with its files in the form of OpenAI."""
+    match content:
+        case BinaryContent():
+            return _file(content.data_uri, content.vendor_metadata)
+        case ImageUrl():
+            return _file(content.url, content.vendor_metadata)
+        case list() | tuple():
+            return [_content(each) for each in content]
+        case Mapping():
+            return {name: _content(each) for name, each in content.items()}
+    return content
+
+
+def _file(url: str, options: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {**(options or {}), "url": url}}

@@ -20,7 +20,7 @@ class Estimate:
     input_tokens: int | None = None
     """Tokens of the input; if left out, `messages` and `tools` are counted."""
     messages: Sequence[Any] | None = None
-    """What is sent; if left out, the arguments of the activity, as JSON."""
+    """What is sent; if left out, the arguments of the activity: their images, and everything else as JSON."""
     tools: Sequence[Any] = ()
     """Tools that are offered with it."""
     max_output_tokens: int = 4_096
@@ -38,7 +38,7 @@ Reading: TypeAlias = Callable[[Any], object]
 
 
 def plain_estimate(args: Sequence[Any]) -> Estimate:
-    """Counts the arguments as JSON; finds the model and the limit of the reply by their usual names."""
+    """Counts the arguments, see `messages`; finds the model and the limit of the reply by their usual names."""
     fields = dict(_fields(list(args), _DEEPEST))
     model = next((fields[name] for name in _MODELS if isinstance(fields.get(name), str)), None)
     limits = [fields[name] for name in _LIMITS if isinstance(fields.get(name), int) and fields[name] > 0]

@@ -7,6 +7,7 @@ import pytest
 from doors import Door
 from google.adk.models import LlmRequest, LlmResponse
 from google.genai import types
+from images import ADDRESS, AROUND, PNG, SIZED, UNSIZED, cost
 from roads import HELLO
 
 from purser_client.google_adk.counted import messages_of, tools_of, usage_of
@@ -83,3 +84,21 @@ def test_instruction_tools_and_the_form_of_the_output_are_counted() -> None:
         {"name": "weather", "description": "The weather of a city."},
         {"type": "object"},
     ]
+
+
+RESULT = types.FunctionResponsePart.from_bytes(data=PNG, mime_type="image/png")
+
+
+@pytest.mark.parametrize(
+    ("part", "tokens"),
+    [
+        (types.Part.from_bytes(data=PNG, mime_type="image/png"), SIZED),
+        (types.Part.from_uri(file_uri=ADDRESS, mime_type="image/png"), UNSIZED),
+        (types.Part.from_function_response(name="look", response={}, parts=[RESULT]), SIZED),
+        (types.Part.from_bytes(data=PNG, mime_type="application/pdf"), len(PNG) * 4 // 3 // 2),
+    ],
+    ids=["image", "address", "in a result", "document"],
+)
+def test_an_image_costs_its_size_and_a_document_its_data(part: types.Part, tokens: int) -> None:
+    request = LlmRequest(contents=[types.UserContent([part])])
+    assert tokens <= cost(messages_of(request)) <= tokens + AROUND

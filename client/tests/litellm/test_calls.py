@@ -15,12 +15,14 @@ import httpx
 import litellm
 import pytest
 from doors import MODEL, WORDS, Door, eventually
+from images import AROUND, DATA, SIZED, cost
 from litellm.types.caching import LiteLLMCacheType
 from roads import HELLO
 from table import ARRIVED, OUTPUT, PROMPT
 
 from purser_client import BudgetRefused, CannotHold
 from purser_client.litellm import PurserLogger, UnheldCall
+from purser_client.litellm.request import messages_of
 
 SAID = [{"role": "user", "content": HELLO}]
 CALLS: dict[str, Callable[..., Awaitable[Any]]] = {
@@ -378,3 +380,15 @@ async def test_where_they_may_pass_the_log_says_so(
         "LiteLLM asks nobody before completion of gpt-4o: no hold covers it",
     }
     assert door.asks == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "image"),
+    [
+        ("messages", {"type": "image_url", "image_url": {"url": DATA, "format": "image/png"}}),
+        ("input", {"type": "input_image", "image_url": DATA}),
+    ],
+)
+def test_an_image_costs_its_size(name: str, image: dict[str, Any]) -> None:
+    request = {name: [{"role": "user", "content": [image]}]}
+    assert SIZED <= cost(messages_of(request)) <= SIZED + AROUND

@@ -18,12 +18,14 @@ from agents import (
 )
 from agents.models.multi_provider import MultiProviderMap
 from doors import MODEL, Door
+from images import AROUND, DATA, SIZED, cost
 from openai import AsyncOpenAI
 from roads import HELLO
 from table import OUTPUT, PROMPT
 
 from purser_client import BudgetRefused
 from purser_client.openai_agents import PurserProvider
+from purser_client.openai_agents.counted import messages_of
 
 
 async def test_a_policy_that_repeats_everything_does_not_repeat_a_refusal(
@@ -78,3 +80,23 @@ async def test_the_prefix_that_selects_a_provider_does_not_change_the_price(
         await Runner.run(Agent[None]("greeter", model=name), HELLO, run_config=config)
         spent.append((await door.purser.budgets.show(door.session)).nano_usd.spent)
     assert 0 < 2 * spent[0] == spent[1]
+
+
+IMAGE = {"type": "input_image", "image_url": DATA, "detail": "auto"}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"role": "user", "content": [{"type": "input_text", "text": HELLO}, IMAGE]},
+        {"type": "function_call_output", "call_id": "call-1", "output": [IMAGE]},
+        {
+            "type": "computer_call_output",
+            "call_id": "call-1",
+            "output": {"type": "computer_screenshot", "image_url": DATA},
+        },
+    ],
+    ids=["user", "function", "computer"],
+)
+def test_an_image_costs_its_size(item: Any) -> None:
+    assert SIZED <= cost(messages_of("Be brief.", [item])) <= SIZED + AROUND

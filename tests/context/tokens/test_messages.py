@@ -1,16 +1,19 @@
 """Countable parts of OpenAI chat messages and Anthropic content blocks."""
 
+import base64
 from typing import Any
 
 import pytest
 
 from purser.context.errors import InvalidMessage
 from purser.context.tokens import count_message
-from purser.context.tokens.images import Image
 from purser.context.tokens.messages import Part, further_fields, parts_of
+from purser.wire.images import Image
 
 PDF = "data:application/pdf;base64,AAAA"
 ADDRESS = "https://example.org/a.png"
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0"
+"""The beginning of an image of 640 by 480 pixels."""
 UNKNOWN, LOW = Image(None, low_detail=False), Image(None, low_detail=True)
 
 
@@ -167,3 +170,15 @@ def test_what_is_no_chat_message_is_an_error_without_its_text(message: Any, says
     with pytest.raises(InvalidMessage, match=says) as error:
         count_message(message, "gpt-4o")
     assert "secret" not in str(error.value)
+
+
+def test_the_bytes_of_an_image_are_never_counted_as_text() -> None:
+    url = "data:image/png;base64," + base64.b64encode(PNG + bytes(300_000)).decode()
+    part = {"type": "image_url", "image_url": {"url": url}}
+    assert count_message({"role": "user", "content": [part]}, "gpt-4o").tokens == 4 + 85 + 170 * 2
+
+
+def test_models_charge_for_the_same_image_by_their_own_rules() -> None:
+    message = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}]}
+    models = ("gpt-4o", "gpt-4o-mini", "claude-sonnet-4-5", "gemini/gemini-2.5-pro")
+    assert [count_message(message, model).tokens - 4 for model in models] == [1445, 48_169, 1600, 1120]

@@ -54,9 +54,27 @@ def test_every_model_that_tiktoken_knows_has_its_vocabulary() -> None:
     assert differing == set()
 
 
-def test_a_key_distinguishes_models_that_share_a_vocabulary_but_not_image_costs() -> None:
-    assert tokenizer_of("gpt-4o").key == tokenizer_of("gpt-4.1").key == "o200k_base"
-    assert tokenizer_of("gpt-4o-mini").key != tokenizer_of("gpt-4o").key
+@pytest.mark.parametrize(
+    ("models", "key"),
+    [
+        ("gpt-4o gpt-4.1 gpt-4.5-preview", "o200k_base"),
+        ("gpt-4o-mini openai/gpt-4o-mini-2024-07-18", "o200k_base, tiles 2833+5667"),
+        ("gpt-4.1-mini gpt-5-mini", "o200k_base, patches 32px 1536x162%"),
+        ("gpt-5", "o200k_base, tiles 70+140"),
+        ("o3", "o200k_base, tiles 75+150"),
+        ("gpt-5.4 gpt-oss-120b", "o200k_base, patches 32px 12000x120%"),
+        ("gpt-4-turbo text-embedding-3-small", "cl100k_base"),
+        (
+            "claude-3-5-sonnet-20241022 claude-opus-4-20250514 claude-opus-4-6",
+            "cl100k_base+30%, patches 28px 1600x100%",
+        ),
+        ("claude-opus-4-7 claude-opus-4.10 claude-sonnet-5", "cl100k_base+60%, patches 28px 4800x100%"),
+        ("gemini/gemini-2.5-pro", "o200k_base+15%, tiles 1120+0"),
+        ("mistral-large", "cl100k_base+25%"),
+    ],
+)
+def test_the_key_that_is_stored_with_a_count_names_vocabulary_margin_and_image_costs(models: str, key: str) -> None:
+    assert {model: tokenizer_of(model).key for model in models.split()} == dict.fromkeys(models.split(), key)
 
 
 def test_a_margin_is_rounded_up_and_leaves_nothing_at_nothing() -> None:

@@ -1,12 +1,12 @@
-"""Token cost of images: by size if the message contains the image, otherwise the model's maximum."""
+"""Images in parts of messages, their sizes, and their cost: by size if it is known, otherwise the model's maximum."""
 
 import base64
 import struct
 
 import pytest
 
-from purser.context.tokens import count_message
-from purser.context.tokens.images import Image, Patches, Size, Tiles, size_of
+from purser_client.wire.image_rules import Patches, Tiles, image_rule_of
+from purser_client.wire.images import Image, Size, size_of
 
 GPT_4O = Tiles(85, 170)
 
@@ -61,7 +61,13 @@ FILES = {
 
 @pytest.mark.parametrize("data", FILES.values(), ids=FILES.keys())
 def test_sizes_are_read_from_the_headers_of_the_usual_formats(data: bytes) -> None:
-    assert size_of(base64.b64encode(data).decode()) == (640, 480)
+    assert size_of(data) == size_of(base64.b64encode(data).decode()) == (640, 480)
+
+
+def test_base64_may_be_in_the_alphabet_of_addresses() -> None:
+    encoded = base64.urlsafe_b64encode(FILES["jpeg"]).decode()
+    assert {"-", "_"} & set(encoded)
+    assert size_of(encoded) == (640, 480)
 
 
 @pytest.mark.parametrize("data", FILES.values(), ids=FILES.keys())
@@ -76,18 +82,14 @@ def _cut_short(data: bytes, length: int) -> set[Size]:
     return {size} if size and size[0] <= 640 and size[1] <= 480 else set()
 
 
-@pytest.mark.parametrize("encoded", ["", "no base64!", "AAAA", "A"])
+@pytest.mark.parametrize("encoded", ["", "no base64!", "kein Bäse64", "AAAA", "A"])
 def test_what_is_no_image_has_no_size(encoded: str) -> None:
     assert size_of(encoded) is None
 
 
-def test_the_bytes_of_an_image_are_never_counted_as_text() -> None:
-    url = "data:image/png;base64," + base64.b64encode(FILES["png"] + bytes(300_000)).decode()
-    part = {"type": "image_url", "image_url": {"url": url}}
-    assert count_message({"role": "user", "content": [part]}, "gpt-4o").tokens == 4 + 85 + 170 * 2
-
-
-def test_models_charge_for_the_same_image_by_their_own_rules() -> None:
-    message = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}]}
-    models = ("gpt-4o", "gpt-4o-mini", "claude-sonnet-4-5", "gemini/gemini-2.5-pro")
-    assert [count_message(message, model).tokens - 4 for model in models] == [1445, 48_169, 1600, 1120]
+def test_without_a_model_an_image_costs_at_least_what_most_models_charge() -> None:
+    names = ("gpt-4o", "gpt-5", "claude-sonnet-5", "claude-sonnet-4", "gemini-3-pro", "some-model")
+    for size in ((1024, 1024), (2048, 2048), None):
+        image = Image(size, low_detail=False)
+        most = max(image_rule_of(name).tokens(image) for name in names)
+        assert most <= image_rule_of(None).tokens(image) <= 4_800

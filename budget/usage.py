@@ -11,12 +11,10 @@ from operator import add
 from typing import Literal, Self
 
 from purser.budget.errors import InvalidUsage
+from purser.wire.limits import MAX_CALL_TOKENS
 
 Shape = Literal["purser", "openai", "anthropic", "gemini"]
 """Format of a usage report. `purser` means the field names of `Usage`, or `{"total": n}`."""
-
-MAX_TOKENS = 10**12
-"""The largest report that is accepted: sums of such reports still fit a 64-bit column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +108,10 @@ def normalize(payload: Mapping[str, object], shape: Shape | None = None) -> Usag
     """
     report = _without_nulls("usage", payload)
     usage = _READERS[shape or _shape_of(report)](report)
-    if usage.total > MAX_TOKENS:
-        raise InvalidUsage(f"usage totals {usage.total} tokens: more than {MAX_TOKENS} in one report is not accepted")
+    if usage.total > MAX_CALL_TOKENS:
+        raise InvalidUsage(
+            f"usage totals {usage.total} tokens: more than {MAX_CALL_TOKENS} in one report is not accepted"
+        )
     return usage
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from purser.budget.errors import InvalidUsage
-from purser.budget.usage import MAX_TOKENS, Usage, normalize
+from purser.budget.usage import Usage, normalize
+from purser.wire.limits import MAX_CALL_TOKENS
 
 # --- contradictions --------------------------------------------------------------------------------------------------
 
@@ -88,7 +89,7 @@ def test_a_figure_that_is_no_count_is_an_error_that_names_the_field(
         ({"prompt_tokens": 5, "completion_tokens": 5, "prompt_tokens_details": 7}, "prompt_tokens_details"),
         ({"iterations": 5}, "iterations"),
         ({"iterations": [5]}, "iteration"),
-        ({"total": MAX_TOKENS + 1}, "not accepted"),
+        ({"total": MAX_CALL_TOKENS + 1}, "not accepted"),
         ([("total", 5)], "list"),
         (None, "NoneType"),
     ],

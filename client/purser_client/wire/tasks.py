@@ -106,6 +106,7 @@ class TaskAccepted(View):
 
     task_id: str
     workflow_id: str
+    """Id of its workflow in Temporal, which starts a moment after the task is stored."""
     status_url: str
 
 

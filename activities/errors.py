@@ -4,6 +4,7 @@ ActivityError
 ├── InvalidTask               a task file is wrong; nothing was written
 ├── TaskConflict              the task id is already used by another task file
 ├── TaskNotFound              the tenant has no such task, agent or call
+├── TaskEnded                 the task has ended, so its agents make no further call
 ├── InvalidArguments          a model called a tool with arguments that are not a JSON object
 └── ProviderError             a request to a provider failed
     ├── ProviderUnavailable   it may succeed later: rate limits, server errors, timeouts, broken connections
@@ -33,6 +34,10 @@ class TaskNotFound(ActivityError):
     def of(cls, task_id: str) -> Self:
         """The error for a task."""
         return cls(f"task {task_id[:140]!r} does not exist for this tenant")
+
+
+class TaskEnded(ActivityError):
+    """The task has ended, so its agents make no further call."""
 
 
 class InvalidArguments(ActivityError, ValueError):

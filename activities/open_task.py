@@ -18,7 +18,10 @@ class OpenTask:
 
     @activity.defn(name=ActivityName.OPEN_TASK)
     async def open_task(self, ref: TaskRef) -> TaskPlan:
-        """Returns the agent graph of a task, without its texts."""
+        """Returns the agent graph of a task, without its texts; if it has ended, its outcome instead."""
+        if (ended := await self.agents.outcome(ref)) is not None:
+            # Temporal starts a workflow again once another one under its id has closed.
+            return TaskPlan(session_id="", agents=(), max_parallel=self.settings.max_parallel_agents, ended=ended)
         task = (await self.agents.task_record(ref.tenant, ref.task_id)).task
         return TaskPlan(
             session_id=task.session_id,

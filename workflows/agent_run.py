@@ -10,6 +10,7 @@ from purser.workflows.contract import (
     ActivityName,
     AgentClosing,
     AgentOutcome,
+    AgentRef,
     AgentRunInput,
     AgentStatus,
     ApprovalDecided,
@@ -18,6 +19,7 @@ from purser.workflows.contract import (
 )
 from purser.workflows.gate import Gate
 from purser.workflows.inbox import AgentInbox
+from purser.workflows.inputs import check_agent, decoding, initializing
 from purser.workflows.outcome import BUDGET
 from purser.workflows.steps import failure_type, record, shielded
 from purser.workflows.tools import run_tools
@@ -29,6 +31,7 @@ class AgentRun:
     """One agent of a task."""
 
     @workflow.init
+    @initializing(AgentRunInput(AgentRef("", "", ""), 1))
     def __init__(self, start: AgentRunInput) -> None:
         self._start = start
         self._inbox = AgentInbox(start.agent, paused=start.paused)
@@ -39,8 +42,10 @@ class AgentRun:
         self._replies = start.turn - 1
 
     @workflow.run
+    @decoding
     async def run(self, start: AgentRunInput) -> AgentOutcome:
         """Returns the outcome or ends as cancelled; closes the agent's key either way."""
+        check_agent(start.agent)
         try:
             outcome = await self._turns()
         except AgentEnded as ended:

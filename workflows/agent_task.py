@@ -28,6 +28,7 @@ from purser.workflows.contract import (
 )
 from purser.workflows.decision_checks import FORMER, malformed
 from purser.workflows.graph import Graph
+from purser.workflows.inputs import check_task, decoding, initializing
 from purser.workflows.outcome import task_reason, task_status
 from purser.workflows.steps import cancellable, record, run_activity, shielded
 
@@ -39,6 +40,7 @@ class AgentTask:
     """One task of one or many agents."""
 
     @workflow.init
+    @initializing(TaskRef(""))
     def __init__(self, task: TaskRef) -> None:
         self._task = task
         self._graph = Graph(task)
@@ -46,14 +48,22 @@ class AgentTask:
         self._ended: TaskStatus | None = None
 
     @workflow.run
+    @decoding
     async def run(self, task: TaskRef) -> TaskOutcome:
-        """Returns the outcome or ends as cancelled; every agent is closed either way."""
+        """Returns the outcome or ends as cancelled; every agent is closed either way.
+
+        A task that has ended is not run again: its outcome is returned as it is stored.
+        """
+        check_task(task)
         relaying = asyncio.create_task(self._relay_pauses())
+        former = None
         try:
-            await self._work()
+            former = await self._work()
         except asyncio.CancelledError:
             workflow.logger.info("cancelled")
         relaying.cancel()
+        if former is not None:
+            return await self._repeat(former)
         outcome = self._outcome()
         self._ended = outcome.status
         await shielded(self._close(outcome))
@@ -108,9 +118,18 @@ class AgentTask:
         pending = chain.from_iterable(self._graph.tickets.values())
         return tuple({ticket.approval_id: ticket for ticket in pending}.values())
 
-    async def _work(self) -> None:
+    async def _work(self) -> TaskOutcome | None:
+        """Runs all agents; returns the outcome of a task that has ended, which runs none."""
         plan = await cancellable(record(ActivityName.OPEN_TASK, self._task, TaskPlan))
-        await self._graph.run(plan, paused=lambda: self._paused)
+        if plan.ended is None:
+            await self._graph.run(plan, paused=lambda: self._paused)
+        return plan.ended
+
+    async def _repeat(self, outcome: TaskOutcome) -> TaskOutcome:
+        self._ended = outcome.status
+        self._graph.statuses = {agent.agent_id: agent.status for agent in outcome.agents}
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        return outcome
 
     async def _decide(self, decision: ApprovalDecision) -> DecisionResult:
         request = DecisionInput(self._task.tenant, decision)

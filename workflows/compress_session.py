@@ -9,6 +9,7 @@ from temporalio import workflow
 
 from purser.workflows import options
 from purser.workflows.contract import ActivityName, CompressInput, CompressResult, CompressSessionInput, WorkflowName
+from purser.workflows.inputs import decoding
 from purser.workflows.steps import cancellable, step
 
 _KEYS = uuid.UUID("b1f8f0a4-6a0f-5a4e-9c39-7d2f3a1f6c55")
@@ -21,6 +22,7 @@ class CompressSession:
     """Stores one version of a summary, if there are messages to cover."""
 
     @workflow.run
+    @decoding
     async def run(self, start: CompressSessionInput) -> CompressResult:
         """Returns the new version, or the reason why there is none."""
         for number in range(1, _TRIES + 1):

@@ -107,20 +107,6 @@ class AgentPlan:
 
 
 @dataclass(frozen=True)
-class TaskPlan:
-    """The agent graph of a task; the result of `open_task`."""
-
-    session_id: str
-    agents: tuple[AgentPlan, ...]
-    max_parallel: int
-    """Most agents that run at the same time."""
-    max_wait_s: int = 600
-    """Longest wait in seconds for open holds of others; after it the scope's mode decides."""
-    turns_per_run: int = 200
-    """Most turns that an agent takes before it continues as new."""
-
-
-@dataclass(frozen=True)
 class AgentRunInput:
     """The input of `AgentRun`. When the workflow continues as new, it passes on all fields."""
 
@@ -158,6 +144,22 @@ class TaskOutcome:
     agents: tuple[AgentOutcome, ...]
     reason: str = ""
     """`budget` if it completed with the last answer of an agent whose budget was used up."""
+
+
+@dataclass(frozen=True)
+class TaskPlan:
+    """The agent graph of a task; the result of `open_task`."""
+
+    session_id: str
+    agents: tuple[AgentPlan, ...]
+    max_parallel: int
+    """Most agents that run at the same time."""
+    max_wait_s: int = 600
+    """Longest wait in seconds for open holds of others; after it the scope's mode decides."""
+    turns_per_run: int = 200
+    """Most turns that an agent takes before it continues as new."""
+    ended: TaskOutcome | None = None
+    """The outcome of a task that has ended: there is nothing to run, and `agents` is empty."""
 
 
 class Plan(StrEnum):

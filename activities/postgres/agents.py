@@ -9,7 +9,15 @@ from purser.activities.tasks.file import TaskFile
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.context.errors import WindowTooSmall
-from purser.workflows.contract import AgentOutcome, AgentRef, StatusUpdate, TaskRef, TaskStatus
+from purser.workflows.contract import (
+    AgentOutcome,
+    AgentRef,
+    AgentStatus,
+    StatusUpdate,
+    TaskOutcome,
+    TaskRef,
+    TaskStatus,
+)
 
 _SQL = load("purser.activities.postgres", "agents.sql")
 
@@ -58,6 +66,20 @@ class Agents:
             found["input_seq"],
             found["replies"],
         )
+
+    async def outcome(self, ref: TaskRef) -> TaskOutcome | None:
+        """Returns how a task ended; `None`: it has not, or the tenant has no such task."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["outcome"], ref.tenant, ref.task_id)
+        if not rows:
+            return None
+        agents = tuple(
+            AgentOutcome(
+                row["agent_id"], AgentStatus(row["agent_status"]), row["turns"], row["agent_reason"], row["scope"]
+            )
+            for row in rows
+        )
+        return TaskOutcome(ref.task_id, TaskStatus(rows[0]["status"]), agents, rows[0]["reason"])
 
     async def fell_short(self, agent: AgentRef, error: WindowTooSmall) -> None:
         """Stores the figures of a window that is too small for what must be in it."""

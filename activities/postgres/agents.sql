@@ -3,6 +3,13 @@ select t.session_id, t.user_id, t.input_seq, t.submitter, t.submitted_by, t.vouc
        (select coalesce(json_object_agg(a.agent_id, a.reply_seq), '{}') from agents a
         where a.tenant = t.tenant and a.task_id = t.task_id and a.reply_seq is not null) as replies
 from tasks t where t.tenant = $1 and t.task_id = $2;
+-- name: outcome
+-- How a task ended, a row for each agent; none if it has not ended.
+select t.status, t.reason, a.agent_id, a.status as agent_status, a.reason as agent_reason, a.scope,
+       (select count(c.reply_seq) from calls c
+        where c.tenant = a.tenant and c.task_id = a.task_id and c.agent_id = a.agent_id) as turns
+from tasks t join agents a using (tenant, task_id)
+where t.tenant = $1 and t.task_id = $2 and t.ended_at is not null order by a.position;
 -- name: fell_short
 update agents set shortfall = $4 where tenant = $1 and task_id = $2 and agent_id = $3 and ended_at is null;
 -- name: record_agent

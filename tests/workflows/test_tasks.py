@@ -4,13 +4,26 @@ import asyncio
 from typing import cast
 
 import pytest
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 from temporalio.client import WorkflowFailureError
-from temporalio.exceptions import ActivityError
+from temporalio.exceptions import ActivityError, ApplicationError
 
 from purser.compose.demo.provider import charged_tokens
-from purser.workflows.contract import Message, TaskRef, WorkflowName
+from purser.workflows.agent_run import AgentRun
+from purser.workflows.agent_task import AgentTask
+from purser.workflows.contract import (
+    AgentOutcome,
+    AgentRef,
+    AgentRunInput,
+    AgentStatus,
+    Message,
+    TaskOutcome,
+    TaskRef,
+    TaskStatus,
+)
 from purser.workflows.steps import failure_type
-from tests.support.world import TENANT, World
+from tests.support.world import TENANT, World, calls
 
 
 async def test_a_graph_of_three_agents_completes_and_is_charged_what_the_provider_served(system: World) -> None:
@@ -60,10 +73,9 @@ async def test_a_terminated_task_still_ends_its_agents_in_good_order(system: Wor
 
 
 async def test_a_task_that_is_not_stored_fails_at_once(system: World) -> None:
+    nobody = TaskRef(f"nobody-{system.task_queue}")
     with pytest.raises(WorkflowFailureError) as failure:
-        await system.client.execute_workflow(
-            WorkflowName.AGENT_TASK, TaskRef("nobody"), id=f"task-{system.task_queue}", task_queue=system.task_queue
-        )
+        await system.client.execute_workflow(AgentTask.run, nobody, id=nobody.workflow_id, task_queue=system.task_queue)
     assert failure_type(cast(ActivityError, failure.value.cause)) == "TaskNotFound"
 
 
@@ -73,3 +85,79 @@ async def test_the_status_query_returns_how_a_task_ended(system: World) -> None:
     assert (state["status"], state["agents"]) == ("completed", [{"agent_id": "a", "status": "completed"}])
     outcome = await system.workflow(task["task_id"]).result()
     assert (outcome["status"], outcome["agents"][0]["turns"]) == ("completed", 1)
+
+
+@pytest.mark.parametrize("signal", [None, Message.RESUME], ids=["a start", "a signal with a start"])
+async def test_a_task_that_has_ended_is_not_run_again_and_returns_its_outcome(
+    system: World, signal: Message | None
+) -> None:
+    tools = system.agent("a", calls("unknown"), "Done.")
+    poor = system.agent("poor", budget={"limit_tokens": 10, "mode": "hard"})
+    task = await system.run(tools, poor, system.agent("heir", depends_on=["poor"]))
+    ref = TaskRef(task["task_id"], TENANT)
+    first = await system.workflow(ref.task_id).result()
+    again = await system.client.start_workflow(
+        AgentTask.run, ref, id=ref.workflow_id, task_queue=system.task_queue, start_signal=signal
+    )
+    outcome = await again.result()
+    assert outcome == TaskOutcome(
+        ref.task_id,
+        TaskStatus.PARTIAL,
+        (
+            AgentOutcome("a", AgentStatus.COMPLETED, 2, "answered"),
+            AgentOutcome("poor", AgentStatus.REFUSED, 0, "limit", f"agent:{ref.task_id}/poor"),
+            AgentOutcome("heir", AgentStatus.SKIPPED, 0, "dependency"),
+        ),
+    )
+    assert await system.workflow(ref.task_id).result() == first
+    assert (await again.query(AgentTask.status)).agents[0].status is AgentStatus.COMPLETED
+    assert len(system.provider.served()) == 2
+    assert await system.tasks.get(TENANT, ref.task_id) == task
+
+
+async def test_a_task_that_has_ended_and_is_reset_calls_no_model(system: World) -> None:
+    task = await system.run(system.agent("a"), system.agent("b", depends_on=["a"]))
+    ended = system.workflow(task["task_id"])
+    described = await ended.describe()
+    begun = [
+        event.start_child_workflow_execution_initiated_event_attributes.workflow_task_completed_event_id
+        for event in (await ended.fetch_history()).events
+        if event.HasField("start_child_workflow_execution_initiated_event_attributes")
+    ]
+    reasons = []
+    for event_id in begun:
+        run = WorkflowExecution(workflow_id=ended.id, run_id=described.run_id)
+        again = await system.client.workflow_service.reset_workflow_execution(
+            ResetWorkflowExecutionRequest(
+                namespace=system.client.namespace,
+                workflow_execution=run,
+                workflow_task_finish_event_id=event_id,
+                request_id=f"{ended.id} {event_id}",
+            )
+        )
+        outcome = await system.client.get_workflow_handle(ended.id, run_id=again.run_id).result()
+        reasons.append([agent["reason"] for agent in outcome["agents"]])
+    assert reasons == [["answered", "answered"], ["answered", "TaskEnded"]]
+    assert len(system.provider.served()) == 2
+    assert await system.tasks.get(TENANT, task["task_id"]) == task
+
+
+async def test_a_workflow_under_another_id_is_refused_and_the_task_goes_on(system: World) -> None:
+    system.provider.control.hold()
+    task_id = await system.submit(system.agent("a", "Done."))
+    await system.provider.control.wait_held()
+    own = TaskRef(task_id, TENANT)
+    agent = AgentRunInput(AgentRef(TENANT, task_id, "a"), max_turns=3)
+    other, queue = f"mine-{task_id}", system.task_queue
+    for starting in (
+        system.client.execute_workflow(AgentTask.run, own, id=other, task_queue=queue),
+        system.client.execute_workflow(AgentRun.run, agent, id=other, task_queue=queue),
+    ):
+        with pytest.raises(WorkflowFailureError) as failed:
+            await starting
+        refused = cast(ApplicationError, failed.value.cause)
+        assert (refused.type, refused.non_retryable) == ("InvalidRequest", True)
+        assert f"workflow '{own.workflow_id}' only" in refused.message
+    system.provider.control.continue_held()
+    task = await system.end(task_id)
+    assert (task["status"], task["agents"]["a"]["reply"], task["agents"]["a"]["holds"]) == ("completed", "Done.", 1)

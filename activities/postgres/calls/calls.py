@@ -7,7 +7,7 @@ from typing import Any
 
 import asyncpg
 
-from purser.activities.errors import TaskNotFound
+from purser.activities.errors import TaskEnded, TaskNotFound
 from purser.budget.gate import Amount, GateAnswer
 from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
@@ -136,6 +136,9 @@ class Calls:
         """Stores a call before it asks for its hold, and returns whether it is new; the first under a key remains.
 
         Its agent is running from then on.
+
+        Raises:
+            TaskEnded: the call is new, and its task has ended.
         """
         agent, ask, least = call.agent, call.ask, call.least
         async with connected(self._pool, connection) as own:
@@ -144,7 +147,11 @@ class Calls:
                 call.plan.to_json(), call.output_cap, ask.tokens, ask.nano_usd, least.tokens, least.nano_usd,
                 call.priced, call.learned_output, call.last, list(call.ladder),
             )  # fmt: skip
-        return done == "INSERT 0 1"
+        if done == "INSERT 0 1":
+            return True
+        if await self.find(agent, call.key) is None:
+            raise TaskEnded(f"task {agent.task_id!r} has ended: submit it again under another task_id")
+        return False
 
     async def held(
         self, call: Call, hold_id: str, cap: int, answer: GateAnswer, connection: Connection | None = None

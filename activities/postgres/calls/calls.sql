@@ -12,14 +12,16 @@ order by turn desc limit 1;
 -- name: lock
 select reply_seq, usage from calls where tenant = $1 and key = $2 for update;
 -- name: add
--- Its agent, which asks for a turn, is running.
+-- Its agent, which asks for a turn, is running. No row: the call is stored, or its task has ended.
 with running as (
     update agents set status = 'running'
     where tenant = $1 and task_id = $3 and agent_id = $4 and status <> 'running' and ended_at is null
 )
 insert into calls (tenant, key, task_id, agent_id, turn, model, plan, output_cap, tokens, nano, least_tokens, least_nano,
                    priced, learned_output, last, ladder)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) on conflict do nothing;
+select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
+where not exists (select from tasks where tenant = $1 and task_id = $3 and ended_at is not null)
+on conflict do nothing;
 -- name: held
 update calls set hold_id = $3, delay_ms = $4, slowed_by = $5, slowed_ratio = $6, would = $7, request_cap = $8
 where tenant = $1 and key = $2;

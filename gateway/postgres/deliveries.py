@@ -1,5 +1,6 @@
 """Deliveries to webhooks: one for each webhook and event, sent at least once and logged."""
 
+import hashlib
 import uuid
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -213,13 +214,18 @@ class Deliveries:
         if not subscribed:
             return []
         body = payload(event, await self._budget(event), self._public_url, datetime.now(UTC), self._links)
-        ids = [(hook.webhook_id, f"msg_{hook.webhook_id}_{event.position}") for hook in subscribed]
+        ids = [(hook.webhook_id, f"msg_{hook.webhook_id}_{event.position}_{_mark(event)}") for hook in subscribed]
         return [(webhook_id, event.position, message, {"id": message} | body) for webhook_id, message in ids]
 
     async def _budget(self, event: Event) -> BudgetView | None:
         if event.kind not in _ABOUT_BUDGETS or event.scope is None:
             return None
         return await self._policies.budget(event.tenant, Scope.stored(event.scope))
+
+
+def _mark(event: Event) -> str:
+    """Tells an event from those that had its position before a restore or a failover; every gateway makes the same."""
+    return hashlib.sha256(f"{event.at.timestamp()} {event.kind} {event.scope}".encode()).hexdigest()[:8]
 
 
 def _wants(hook: Webhook, event: Event) -> bool:

@@ -25,7 +25,9 @@ _SQL = load("purser.gateway.postgres", "webhooks.sql")
 MAX_WEBHOOKS = 100
 """Most webhooks of one tenant."""
 BOTH_SIGN = timedelta(hours=24)
-"""Time for which a replaced secret signs in addition to the new one."""
+"""Time for which replaced secrets sign in addition to the new one, after each rotation."""
+MOST_PREVIOUS = 4
+"""Most replaced secrets that sign, the newest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,7 @@ class Webhook(WebhookFields):
     created_by: str
     created_at: datetime
     previous_until: datetime | None
-    """Time until which the secret before the last rotation signs too."""
+    """Time until which replaced secrets sign too."""
 
     @classmethod
     def read(cls, record: asyncpg.Record) -> Self:
@@ -117,11 +119,12 @@ class Webhooks:
     async def rotate(
         self, tenant: str, webhook_id: str, *, by: Actor, connection: Connection | None = None
     ) -> tuple[Webhook, str]:
-        """Creates a new secret; the previous one signs too for a day. Raises `NotFound`, `SecretsKeyMissing`."""
+        """Creates a new secret; what signed until now signs too for a day. Raises `NotFound`, `SecretsKeyMissing`."""
         secret = _new_secret()
         encrypted = self._seal.encrypt(secret)
         async with connected(self._pool, connection) as own, own.transaction():
-            after = _found(await own.fetchrow(_SQL["rotate"], tenant, webhook_id, encrypted, BOTH_SIGN), webhook_id)
+            rotated = await own.fetchrow(_SQL["rotate"], tenant, webhook_id, encrypted, BOTH_SIGN, MOST_PREVIOUS)
+            after = _found(rotated, webhook_id)
             await _record(own, "rotate", by, after, after)
         return after, secret
 
@@ -132,15 +135,19 @@ class Webhooks:
         async with connected(self._pool, None) as own, own.transaction():
             for found in await own.fetch(_SQL["secrets"]):
                 secret, previous = found["secret"], None if found["expired"] else found["previous_secret"]
+                previous = previous and " ".join(map(self._renewed, previous.split()))
                 try:
                     secret = self._seal.reencrypt(secret) or secret
                 except SecretUnreadable:
                     unreadable += 1
-                with suppress(SecretUnreadable):
-                    previous = previous and (self._seal.reencrypt(previous) or previous)
                 if (secret, previous) != (found["secret"], found["previous_secret"]):
                     await own.execute(_SQL["renew_secrets"], found["webhook_id"], secret, previous)
         return unreadable
+
+    def _renewed(self, encrypted: str) -> str:
+        with suppress(SecretUnreadable):
+            return self._seal.reencrypt(encrypted) or encrypted
+        return encrypted
 
     async def delete(self, tenant: str, webhook_id: str, *, by: Actor) -> None:
         """Deletes a webhook with its deliveries; raises `NotFound`."""

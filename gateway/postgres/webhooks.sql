@@ -16,7 +16,10 @@ update webhooks set url = $3, kinds = $4, least_threshold = $5, description = $6
     disabled_reason = case when $8 then null else disabled_reason end
 where tenant = $1 and webhook_id = $2 returning *;
 -- name: rotate
-update webhooks set previous_secret = secret, previous_until = clock_timestamp() + $4, secret = $3
+-- Secrets that still sign go on, since receivers may know none of the later ones: the $5 newest, separated by spaces.
+update webhooks set secret = $3, previous_until = clock_timestamp() + $4,
+    previous_secret = array_to_string((string_to_array(
+        concat_ws(' ', secret, case when previous_until > clock_timestamp() then previous_secret end), ' '))[:$5], ' ')
 where tenant = $1 and webhook_id = $2 returning *;
 -- name: delete
 delete from webhooks where tenant = $1 and webhook_id = $2 returning *;

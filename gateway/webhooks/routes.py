@@ -80,7 +80,7 @@ class WebhookView(View):
     created_by: str
     created_at: str
     previous_secret_until: str | None
-    """Time until which the secret before the last rotation signs too."""
+    """Time until which replaced secrets sign too."""
 
 
 class NewWebhookView(WebhookView):
@@ -160,6 +160,8 @@ async def delete(webhook_id: str, caller: WebhookManager, use: Use) -> None:
 @router.post("/{webhook_id}/secret")
 async def rotate(webhook_id: str, caller: WebhookManager, use: Use, once: OnceOnly) -> NewWebhookView:
     """Creates a new secret. For a day the previous one signs too, so that receivers can switch.
+
+    So do secrets that were replaced within the day before, the four newest at most.
 
     Repeating the request with the same Idempotency-Key creates no other secret: 409 `already-made`.
     """

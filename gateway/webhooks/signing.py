@@ -11,7 +11,7 @@ from purser.gateway.postgres.deliveries import ClaimedDelivery
 
 
 def sign(delivery: ClaimedDelivery, seal: Seal, body: bytes, at: int) -> dict[str, str]:
-    """The headers of a Standard Webhooks message; while a secret is being replaced, both secrets sign.
+    """The headers of a Standard Webhooks message; while a secret is being replaced, all of them sign.
 
     A previous secret that cannot be read does not sign: it may be replaced because its key was lost.
 
@@ -20,9 +20,9 @@ def sign(delivery: ClaimedDelivery, seal: Seal, body: bytes, at: int) -> dict[st
     """
     signed = f"{delivery.message_id}.{at}.".encode() + body
     secrets = [seal.decrypt(delivery.secret)]
-    if delivery.previous_secret:
+    for previous in (delivery.previous_secret or "").split():
         with suppress(SecretUnreadable):
-            secrets.append(seal.decrypt(delivery.previous_secret))
+            secrets.append(seal.decrypt(previous))
     return {
         "webhook-id": delivery.message_id,
         "webhook-timestamp": str(at),

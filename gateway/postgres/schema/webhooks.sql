@@ -10,7 +10,7 @@ create table webhooks (
     enabled         boolean not null,
     disabled_reason text,                             -- set if Purser disabled it
     secret          text not null,                    -- encrypted with PURSER_SECRETS_KEY
-    previous_secret text,                             -- signs too, until previous_until
+    previous_secret text,                             -- signs too, until previous_until; several, separated by spaces
     previous_until  timestamptz,
     created_by      text not null,
     created_at      timestamptz not null default clock_timestamp()

@@ -1,6 +1,7 @@
 """Webhook deliveries over real HTTP: which events, how often, and with which signature."""
 
 import asyncio
+import re
 from collections import Counter
 from datetime import timedelta
 from typing import Any
@@ -11,14 +12,14 @@ from standardwebhooks import Webhook as Verifier
 from standardwebhooks import WebhookVerificationError
 
 from purser.budget.postgres.connections.pools import Pool
-from purser.budget.postgres.events.events import EventKind
+from purser.budget.postgres.events.events import EventKind, Events
 from purser.budget.scopes import Scope
 from purser.compose.settings import Settings
 from purser.compose.stack.ports import free_port
 from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import Seal, new_key
 from purser.gateway.postgres.deliveries import Deliveries
-from purser.gateway.postgres.webhooks import WebhookFields, Webhooks
+from purser.gateway.postgres.webhooks import MOST_PREVIOUS, WebhookFields, Webhooks
 from purser.gateway.webhooks import delivery as sending
 from tests.gateway.conftest import RunningGateway, running_gateway
 from tests.support.actors import TESTER
@@ -267,6 +268,32 @@ async def test_deliveries_that_two_make_at_once_are_made_once(
     assert len(await deliveries(admin, hook)) == len(receiver.got) == 1
 
 
+async def test_an_event_at_a_position_that_a_restore_gives_again_has_another_message_id_and_the_same_event_the_same(
+    pool: Pool,
+) -> None:
+    store = store_on(pool)
+    await due_tests(store, pool, "default", hooks=1, each=0)
+
+    async def message_id() -> str:
+        await pool.execute("delete from deliveries")
+        await pool.execute("update webhook_cursor set position = 0")
+        assert not await store.make(lambda: None)
+        found: str = await pool.fetchval("select message_id from deliveries where position = 1")
+        return found
+
+    await task(pool, "failed")
+    await Events(pool).number()
+    first = await message_id()
+    assert await message_id() == first
+    await pool.execute("delete from events")
+    await pool.execute("select setval('event_positions', 1, false)")
+    await task(pool, "failed")
+    await Events(pool).number()
+    again = await message_id()
+    assert again != first
+    assert re.fullmatch(r"msg_[0-9a-zA-Z-]+_1_[0-9a-f]{8}", again)
+
+
 async def test_what_fails_is_tried_again_with_the_same_id_and_logged(
     gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver
 ) -> None:
@@ -413,21 +440,42 @@ async def test_a_body_that_was_changed_is_noticed(admin: httpx.AsyncClient, rece
         Verifier("whsec_" + "A" * 43 + "=").verify(body, headers)
 
 
-async def test_while_a_secret_is_replaced_the_old_and_the_new_one_verify(
+async def rotated(admin: httpx.AsyncClient, hook: dict[str, Any]) -> str:
+    """A new secret of a webhook."""
+    secret: str = (await admin.post(f"/v1/webhooks/{hook['webhook_id']}/secret")).json()["secret"]
+    return secret
+
+
+async def test_while_a_secret_is_replaced_the_old_ones_and_the_new_one_verify(
     gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver
 ) -> None:
     hook = await make(admin, receiver.url, "task")
-    renewed = (await admin.post(f"/v1/webhooks/{hook['webhook_id']}/secret")).json()
-    assert renewed["secret"] != hook["secret"]
+    secrets = [hook["secret"], await rotated(admin, hook), await rotated(admin, hook)]
+    assert len(set(secrets)) == 3
     await admin.post(f"/v1/webhooks/{hook['webhook_id']}/test")
     await receiver.until(1)
-    for secret in (hook["secret"], renewed["secret"]):
+    for secret in secrets:
         Verifier(secret).verify(receiver.got[0][1], receiver.got[0][0])
     await gateway.pool.execute("update webhooks set previous_until = now()")
     await admin.post(f"/v1/webhooks/{hook['webhook_id']}/test")
     await receiver.until(2)
-    with pytest.raises(WebhookVerificationError):
-        Verifier(hook["secret"]).verify(receiver.got[1][1], receiver.got[1][0])
+    for secret in secrets[:2]:
+        with pytest.raises(WebhookVerificationError):
+            Verifier(secret).verify(receiver.got[1][1], receiver.got[1][0])
+    await rotated(admin, hook)
+    await admin.post(f"/v1/webhooks/{hook['webhook_id']}/test")
+    await receiver.until(3)
+    assert len(receiver.got[2][0]["webhook-signature"].split()) == 2
+
+
+async def test_a_secret_that_is_replaced_again_and_again_leaves_a_bounded_number(
+    gateway: RunningGateway, admin: httpx.AsyncClient, receiver: Receiver
+) -> None:
+    hook = await make(admin, receiver.url, "task")
+    for _ in range(MOST_PREVIOUS + 2):
+        await rotated(admin, hook)
+    stored = await gateway.pool.fetchval("select previous_secret from webhooks")
+    assert len(stored.split()) == MOST_PREVIOUS
 
 
 async def test_what_cannot_be_signed_is_not_sent_and_says_why(

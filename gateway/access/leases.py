@@ -1,8 +1,8 @@
 """Leases of keys: a process takes a key for live until its lease ends, without asking Postgres for each request.
 
-A lease begins when the key is read, and revoking a key returns only after `LEASE_S`. So once somebody has been told
-that a key is revoked, no process takes it, and that depends on no message between processes, which could be lost. While
-Postgres cannot be reached, leases end.
+A lease begins when the key is read, and revoking or changing a key returns only after `LEASE_S`. So once somebody has
+been told that a key is revoked, no process takes it, and that depends on no message between processes, which could be
+lost. While Postgres cannot be reached, leases end.
 """
 
 import time

@@ -203,19 +203,23 @@ class Keys:
         return ended
 
     async def set_path(self, tenant: str, key_id: str, path: Sequence[str], *, by: Actor) -> Key:
-        """Changes the scopes of its calls that name none; raises `UnknownKey`, `InvalidRequest` and `InvalidScope`."""
+        """Changes the scopes of its calls that name none; once this returns, no process uses the old ones.
+
+        Raises:
+            UnknownKey, InvalidRequest, InvalidScope
+        """
         _check_path(tenant, path)
         with reaching_ledger():
             async with self._pool.acquire() as connection, connection.transaction():
                 before = await _locked(connection, tenant, key_id)
                 if before.revoked_at is not None:
                     raise InvalidRequest(f"key {key_id!r} is revoked: create another one")
-                if list(before.path) == list(path):
-                    return before
                 after = Key.read(row(await connection.fetchrow(_SQL["set_path"], tenant, key_id, list(path))))
-                changed = {"before": _recorded(before), "after": _recorded(after)}
-                await record(connection, tenant, "key.change", f"key:{key_id}", by=by, **changed)
-                return after
+                if after != before:
+                    changed = {"before": _recorded(before), "after": _recorded(after)}
+                    await record(connection, tenant, "key.change", f"key:{key_id}", by=by, **changed)
+        await asyncio.sleep(LEASE_S)
+        return after
 
     async def _revoke(self, connection: Connection, tenant: str, key_id: str, by: Actor) -> Key:
         before = await _locked(connection, tenant, key_id)

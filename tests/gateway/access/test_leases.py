@@ -61,6 +61,16 @@ async def test_once_a_key_is_revoked_no_process_takes_it(pool: Pool) -> None:
     assert await keys.leased(key.secret) is None
 
 
+async def test_once_the_path_of_a_key_is_changed_no_call_has_the_old_one(pool: Pool) -> None:
+    key, keys = await made(pool), Keys(pool)
+    await read_once(keys, key.secret)
+    for _ in range(2):
+        await Keys(pool).set_path("default", key.key.key_id, ["session:new"], by=TESTER)
+        caller = await keys.leased(key.secret)
+        assert caller is not None
+        assert caller.path == ["session:new"]
+
+
 async def test_a_key_that_is_revoked_again_is_over_as_well(pool: Pool) -> None:
     key, keys = await made(pool), Keys(pool)
     await read_once(keys, key.secret)

@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from purser.budget.reports.usage import By
+from purser.budget.scopes import Scope
 from purser.budget.windows import zone
 from purser.gateway.access.auth import Reader
 from purser.gateway.http.pagination import NameCursor, PageSize, name_after, name_cursor
@@ -29,6 +30,10 @@ async def report(
     by: Annotated[By, Query(description="Dimension by which to sum.")],
     since: Since = None,
     until: Until = None,
+    within: Annotated[
+        str | None,
+        Query(max_length=300, description="Only holds with this scope on their path, for example session:s1."),
+    ] = None,
     timezone: Annotated[
         str | None, Query(max_length=64, description="IANA time zone in which days begin; UTC if left out.")
     ] = None,
@@ -40,22 +45,42 @@ async def report(
     By tenant, user, session, task and agent, a hold counts for each such scope on its path, as it does in that scope's
     balance. By model, tool and day, every hold counts once; by tag, once for each of its tags. Neither needs a budget.
     What names no model, tool or tag has an empty id. `to` defaults to now, `from` to 30 days before it. Ordered by id.
+    All pages are of the span of the first: a cursor contains `from` and `to`, which are ignored next to it.
     """
-    end = until or datetime.now(UTC)
-    begin = since or default_start(end)
-    check_span(begin, end)
+    begin, end, after = _first(since, until) if cursor is None else _next(cursor)
     days_in = zone(timezone or "UTC").key
     response.headers.update(complete_after(await use.entries.deleted_until(), begin))
     found = await use.usage.report(
-        caller.tenant, by, begin, end, after=name_after(cursor), limit=limit, timezone=days_in
+        caller.tenant,
+        by,
+        begin,
+        end,
+        within=() if within is None else (Scope.parse(within),),
+        after=after,
+        limit=limit,
+        timezone=days_in,
     )
     return UsageView(
         items=[usage_line_view(line) for line in found.lines],
-        cursor=name_cursor(found.following),
+        cursor=None if found.following is None else name_cursor(begin, end, name=found.following),
         by=by,
         from_=begin,
         to=end,
     )
+
+
+def _first(since: datetime | None, until: datetime | None) -> tuple[datetime, datetime, None]:
+    """Start and end of a report, and that its first page begins with the first line."""
+    end = until or datetime.now(UTC)
+    begin = since or default_start(end)
+    check_span(begin, end)
+    return begin, end, None
+
+
+def _next(cursor: str) -> tuple[datetime, datetime, str]:
+    """Start and end of a report, and the id after which its next page begins."""
+    (begin, end), after = name_after(cursor, times=2)
+    return begin, end, after
 
 
 def default_start(end: datetime) -> datetime:

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from purser.budget.errors import InvalidRequest
 from purser.gateway.access.auth import WorkReader
 from purser.gateway.http.pagination import NameCursor, PageSize, name_after, name_cursor
 from purser.gateway.http.routing import Route
@@ -33,7 +32,7 @@ async def list_calls(
         caller.tenant, task_id, agent_id=agent, turn=turn, after=_after(cursor), limit=limit
     )
     last = found[-1] if len(found) == limit else None
-    following = name_cursor(f"{last.at.isoformat()} {last.call.key}") if last else None
+    following = name_cursor(last.at, name=last.call.key) if last else None
     return {"items": [call_view(one) for one in found], "cursor": following}
 
 
@@ -44,10 +43,7 @@ async def call_window(task_id: str, call: str, caller: WorkReader, use: Use) -> 
 
 
 def _after(cursor: str | None) -> tuple[datetime, str] | None:
-    if (name := name_after(cursor)) is None:
+    if cursor is None:
         return None
-    at, _, key = name.partition(" ")
-    try:
-        return datetime.fromisoformat(at), key
-    except ValueError:
-        raise InvalidRequest("cursor is not valid: pass the cursor of the previous page unchanged") from None
+    [at], key = name_after(cursor, times=1)
+    return at, key

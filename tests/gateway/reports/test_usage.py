@@ -70,6 +70,30 @@ async def test_pages_go_on_where_the_last_one_ended(admin: httpx.AsyncClient, by
     assert ids == names
 
 
+async def test_later_pages_are_of_the_span_of_the_first(admin: httpx.AsyncClient) -> None:
+    for name in ("a", "b", "c"):
+        await spend(admin, name, path=[f"session:{name}"])
+    first = (await admin.get("/v1/usage", params={"by": "session", "limit": "1"})).json()
+    for name in ("a", "b"):
+        await spend(admin, f"late {name}", path=[f"session:{name}"])
+    query = {"by": "session", "cursor": first["cursor"], "from": "2020-01-01T00:00:00Z"}
+    second = (await admin.get("/v1/usage", params=query)).json()
+    assert (second["from"], second["to"]) == (first["from"], first["to"])
+    assert [line["charged_tokens"] for line in first["items"] + second["items"]] == [100, 100, 100]
+
+
+async def test_a_report_is_narrowed_to_what_has_a_scope_on_its_path(admin: httpx.AsyncClient) -> None:
+    await spend(admin, "k1", model="m")
+    await spend(admin, "k2", tokens=50, path=["session:s2"], model="n")
+
+    async def models(within: str) -> list[str]:
+        answer = await admin.get("/v1/usage", params={"by": "model", "within": within})
+        return [line["id"] for line in answer.json()["items"]]
+
+    assert [await models(scope) for scope in ("session:s2", "task:t1", "tenant:default")] == [["n"], ["m"], ["m", "n"]]
+    assert await models("session:none") == []
+
+
 @pytest.mark.parametrize(
     ("query", "named"),
     [
@@ -81,6 +105,9 @@ async def test_pages_go_on_where_the_last_one_ended(admin: httpx.AsyncClient, by
         ({"by": "task", "cursor": "a"}, "cursor"),
         ({"by": "task", "cursor": "_w"}, "cursor"),
         ({"by": "task", "cursor": "="}, "cursor"),
+        ({"by": "task", "cursor": "dDE"}, "cursor"),  # of a release whose cursors had no span
+        ({"by": "task", "cursor": "MjAyNi0wMS0wMSAyMDI2LTAxLTAyIHQx"}, "cursor"),  # times without a zone
+        ({"by": "task", "within": "moon:x"}, "moon"),
         ({"by": "task", "limit": "0"}, "limit"),
     ],
 )

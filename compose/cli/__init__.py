@@ -24,6 +24,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "operations.demo": ("demo",),
     "api.run": ("run",),
     "api.tasks": ("tasks",),
+    "api.sessions": ("sessions",),
     "api.budget": ("budget",),
     "api.approvals": ("approvals",),
     "api.reports": ("usage", "ledger", "events"),

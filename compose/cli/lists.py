@@ -1,6 +1,6 @@
-"""Lists of the API: a page as JSON, or as a table with a row for each item."""
+"""Lists of the API: pages as JSON, or as tables with a row for each item."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import getitem
@@ -10,8 +10,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from purser.compose.cli.api.client import gateway
-from purser.compose.cli.output import out, print_json
+from purser.compose.cli.api.client import Gateway, gateway
+from purser.compose.cli.output import MOST_ROWS, out, print_json
 from purser.compose.cli.tables import complete_note, number, print_table, table, usd
 from purser.compose.cli.tables import status as in_colour
 
@@ -33,27 +33,41 @@ def print_list(
     query: Mapping[str, Any],
     shown: Mapping[str, Cell] | Callable[[Sequence[Item]], Table],
     *,
+    whole: bool = False,
     as_json: bool,
 ) -> None:
-    """Fetch one page of a list and print it.
+    """Fetch one page of a list, or all, and print it.
 
     Args:
         data: data directory of an `up`.
         path: path of the list in the API.
         query: query parameters; those that are None are left out.
         shown: a cell for each column, or what builds the table.
+        whole: print all pages, each as it arrives.
         as_json: print the page as it is; with `complete_after` if retention has deleted entries of its range.
     """
     with gateway(data) as api:
-        page = api.page(path, **query)
+        for page in _pages(api, path, {**query, "limit": MOST_ROWS}) if whole else (api.page(path, **query),):
+            if as_json:
+                print_json(page)
+            else:
+                print_table(shown(page["items"]) if callable(shown) else _table(shown, page["items"]))
     if as_json:
-        print_json(page)
         return
-    print_table(shown(page["items"]) if callable(shown) else _table(shown, page["items"]))
     if page.get("cursor") is not None:
-        out.print("There are more: raise --limit, or narrow the list.")
+        out.print("There are more: --all shows all of them.")
     if (after := page.get("complete_after")) is not None:
         out.print(complete_note(after), markup=False)
+
+
+def _pages(api: Gateway, path: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """All pages of a list, at least one."""
+    cursor = None
+    while True:
+        page = api.page(path, **query, cursor=cursor)
+        yield page
+        if (cursor := page["cursor"]) is None:
+            return
 
 
 def text(field: str) -> Cell:

@@ -24,7 +24,12 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 DataOption = Annotated[
     Path | None, typer.Option("--data", help="Data directory of an `up`. Default: the last one.", file_okay=False)
 ]
-LimitOption = Annotated[int, typer.Option(help="Maximum number of rows.", min=1, max=1_000)]
+MOST_ROWS = 1_000
+"""Most items on a page of the API."""
+LimitOption = Annotated[int, typer.Option(help="Maximum number of rows.", min=1, max=MOST_ROWS)]
+AllOption = Annotated[
+    bool, typer.Option("--all", help="All rows, whatever the limit; with --json a document for each 1,000, one a line.")
+]
 
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control and bidi characters, which move the cursor, set colours and titles, or reorder text."""

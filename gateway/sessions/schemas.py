@@ -20,6 +20,7 @@ from purser.wire.storable import is_storable
 
 JsonT = TypeVar("JsonT", str, dict[str, Any])
 
+USER_ID = r"^[A-Za-z0-9._~-]{1,128}$"
 MAX_MESSAGES = 10_000
 """Most messages of one append."""
 MAX_QUESTION = 5_000
@@ -69,7 +70,7 @@ class AppendBody(Body):
     `created_at`, the time when it was written (RFC 3339 with a zone; at most a day in the future), by default now."""
     key: Name | None = None
     """Identifies this append in its session: repeating it adds nothing. Also as header `Idempotency-Key`."""
-    user_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._~-]{1,128}$"), AfterValidator(_checked_user)] | None = None
+    user_id: Annotated[str, Field(pattern=USER_ID), AfterValidator(_checked_user)] | None = None
     """The user to whom the session belongs."""
 
     @model_validator(mode="before")

@@ -1,14 +1,37 @@
-"""`/v1/users`: personal settings; `/v1/retention`: how long sessions are kept."""
+"""`/v1/sessions`: the list; `/v1/users`: personal settings; `/v1/retention`: how long sessions are kept."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from purser.gateway.access.auth import SessionDeleter, SessionWriter, WorkReader
+from purser.gateway.http.pagination import NameCursor, PageSize, name_after, name_cursor
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Use
-from purser.gateway.sessions.schemas import Fields, UserId
-from purser.wire.sessions import RetentionBody, RetentionView, SettingsView
+from purser.gateway.sessions.schemas import USER_ID, Fields, UserId
+from purser.wire.base import PageOf
+from purser.wire.sessions import RetentionBody, RetentionView, SessionView, SettingsView
 
 router = APIRouter(route_class=Route, prefix="/v1", tags=["sessions"])
+
+
+@router.get("/sessions")
+async def list_sessions(
+    caller: WorkReader,
+    use: Use,
+    user_id: Annotated[str | None, Query(pattern=USER_ID, description="Only sessions of this user.")] = None,
+    cursor: NameCursor = None,
+    limit: PageSize = 100,
+) -> PageOf[SessionView]:
+    """Lists sessions that have not been deleted, newest first."""
+    before = None
+    if cursor is not None:
+        [at], session_id = name_after(cursor, times=1)
+        before = at, session_id
+    found = await use.pages.sessions.page(caller.tenant, user_id=user_id, before=before, limit=limit)
+    last = found[-1] if len(found) == limit else None
+    following = name_cursor(last.created_at, name=last.session_id) if last else None
+    return PageOf[SessionView](items=[SessionView.model_validate(row) for row in found], cursor=following)
 
 
 @router.get("/users/{user_id}/settings")

@@ -79,6 +79,7 @@ ROUTES: Mapping[str, Route] = {
     "POST /v1/tasks/{task_id}/pause": Route(RUN, THEIRS),
     "POST /v1/tasks/{task_id}/resume": Route(RUN, THEIRS),
     "POST /v1/tasks/{task_id}/cancel": Route(RUN, THEIRS),
+    "GET /v1/sessions": Route(READ_WORK, OWN),
     f"POST {SESSION}/messages": Route(WRITE, OWN, MESSAGE),
     f"GET {SESSION}/messages": Route(READ_WORK, THEIRS),
     f"GET {SESSION}/pins": Route(READ_WORK, OWN),

@@ -13,12 +13,13 @@ def usage(
     *,
     since: datetime | None = None,
     until: datetime | None = None,
+    within: str | None = None,
     timezone: str | None = None,
     cursor: str | None = None,
     limit: int | None = None,
 ) -> Operation[UsageView]:
     """Sums the charges of a time, by `session`, `task`, `agent`, `model`, … exactly as in the ledger."""
-    query = given(by=by, timezone=timezone, cursor=cursor, limit=limit) | _span(since, until)
+    query = given(by=by, within=within, timezone=timezone, cursor=cursor, limit=limit) | _span(since, until)
     return Operation("usage_report", "GET", "/v1/usage", UsageView, query=query)
 
 

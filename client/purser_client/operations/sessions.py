@@ -23,6 +23,7 @@ from purser_client.types import (
     RetentionBody,
     RetentionView,
     SearchResultsView,
+    SessionPage,
     SettingsView,
     SummariesView,
     TombstoneView,
@@ -34,6 +35,14 @@ from purser_client.types import (
     UnpinnedView,
     WindowView,
 )
+
+
+def list_all(
+    *, user_id: str | None = None, cursor: str | None = None, limit: int | None = None
+) -> Operation[SessionPage]:
+    """Lists sessions, also of one user, newest first."""
+    query = given(user_id=user_id, cursor=cursor, limit=limit)
+    return Operation("sessions_list", "GET", "/v1/sessions", SessionPage, query=query)
 
 
 def append(
@@ -248,6 +257,7 @@ def _called(session_id: str, seq: int, index: int) -> str:
 
 
 class _Sessions:
+    list = Offered(list_all)
     append = Offered(append)
     messages = Offered(messages)
     tool_call = Offered(tool_call)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from .base import Body, View
+from .base import Body, PageOf, View
 from .fields import Time
 
 
@@ -128,6 +128,27 @@ class RetentionBody(Body):
 
     days: Annotated[int, Field(ge=1, le=36_500)] | None
     """Whole days after the day of the last append; `null`: forever."""
+
+
+class SessionView(View):
+    """A session as listed."""
+
+    session_id: str
+    user_id: str | None
+    """Its owner, once an append has named one."""
+    messages: int
+    created_at: datetime
+    active_on: date
+    """Day of the last append."""
+    summaries: int
+    """Number of versions."""
+    saved_tokens: int
+    """Tokens that its compressions removed from windows."""
+    pins: int
+    """Number of live pins."""
+
+
+SessionPage = PageOf[SessionView]
 
 
 class TombstoneView(View):

@@ -1,19 +1,17 @@
 """`purser approvals`: list, show, approve, deny."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from purser.budget.approvals import ApprovalState, Choice
-from purser.budget.errors import BudgetError
 from purser.budget.reports.views import whole_percent
 from purser.budget.scopes import check_id
 from purser.compose.cli.amounts import moment
-from purser.compose.cli.output import FAILURE, DataOption, JsonOption, LimitOption, out, print_json, problem_of
-from purser.compose.errors import ComposeError
+from purser.compose.cli.output import AllOption, DataOption, JsonOption, LimitOption, out, print_json
 
 if TYPE_CHECKING:
     from purser.compose.cli.api.client import Gateway
@@ -50,6 +48,7 @@ def register(app: typer.Typer) -> None:
 def list_approvals(
     state: Annotated[ApprovalState | None, typer.Option(help="Only requests in this state.")] = None,
     limit: LimitOption = 100,
+    whole: AllOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -67,7 +66,7 @@ def list_approvals(
         "for": Cell(lambda one: escape(", ".join(sorted({who["task_id"] or who["key"] for who in one["waiters"]})))),
         "deadline": text("deadline"),
     }
-    print_list(data, "/v1/approvals", {"state": state, "limit": limit}, columns, as_json=as_json)
+    print_list(data, "/v1/approvals", {"state": state, "limit": limit}, columns, whole=whole, as_json=as_json)
 
 
 def show(approval_id: ApprovalId, data: DataOption = None, as_json: JsonOption = False) -> None:
@@ -126,29 +125,19 @@ def _decide(
     as_json: bool,
 ) -> None:
     from purser.compose.cli.api.client import gateway
+    from purser.compose.cli.api.several import do_each
 
     if via is Channel.TEMPORAL and more["note"] is not None:
         raise typer.BadParameter("a note would be stored in the workflow's history: leave it out, or use --via http")
     if decision_id is not None and len(approval_ids) > 1:
         raise typer.BadParameter("--decision-id is the id of one decision: name one request, or leave the option out")
     given = {"decision": decision} | {name: value for name, value in more.items() if value is not None}
-    answers = []
     with gateway(data) as api:
-        for approval_id in dict.fromkeys(approval_ids):
-            body = {"decision_id": decision_id or str(uuid.uuid4()), **given}
-            try:
-                answer = _send(api, approval_id, body, via, data)
-            except (ComposeError, BudgetError) as error:
-                if len(approval_ids) == 1:
-                    raise
-                answer = {"problem": problem_of(error)}
-            answers.append({"approval_id": approval_id, **answer})
-            if not as_json:
-                _print_answer(answers[-1])
-    if as_json:
-        print_json({"items": answers} if len(approval_ids) > 1 else answer)
-    if any("problem" in one for one in answers):
-        raise typer.Exit(FAILURE)
+
+        def decide(approval_id: str) -> dict[str, Any]:
+            return _send(api, approval_id, {"decision_id": decision_id or str(uuid.uuid4()), **given}, via, data)
+
+        do_each("approval_id", approval_ids, decide, _print_answer, as_json=as_json)
 
 
 def _send(api: "Gateway", approval_id: str, body: dict[str, Any], via: Channel, data: DataOption) -> dict[str, Any]:
@@ -158,7 +147,7 @@ def _send(api: "Gateway", approval_id: str, body: dict[str, Any], via: Channel, 
     return answer
 
 
-def _print_answer(answer: dict[str, Any]) -> None:
+def _print_answer(answer: Mapping[str, Any]) -> None:
     if problem := answer.get("problem"):
         text = f"was not decided: {problem.get('detail') or problem['title']}"
     else:

@@ -9,7 +9,7 @@ from purser.budget.policies.fields import Mode, OnExpiry
 from purser.budget.policies.templates import is_pattern
 from purser.budget.scopes import Kind, Scope
 from purser.compose.cli.api import policies
-from purser.compose.cli.output import DataOption, JsonOption, LimitOption, out, print_json
+from purser.compose.cli.output import AllOption, DataOption, JsonOption, LimitOption, out, print_json
 
 ScopeArgument = Annotated[
     str,
@@ -42,6 +42,7 @@ def list_budgets(
     over: Annotated[str | None, typer.Option(help="Only budgets with at least this ratio, for example 0.95.")] = None,
     kind: Annotated[Kind | None, typer.Option(help="Only scopes of this kind.")] = None,
     limit: LimitOption = 100,
+    whole: AllOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -49,7 +50,7 @@ def list_budgets(
     from purser.compose.cli.lists import print_list
     from purser.compose.cli.tables import budgets
 
-    print_list(data, "/v1/budgets", {"over": over, "kind": kind, "limit": limit}, budgets, as_json=as_json)
+    print_list(data, "/v1/budgets", {"over": over, "kind": kind, "limit": limit}, budgets, whole=whole, as_json=as_json)
 
 
 def show(scope: ScopeArgument, data: DataOption = None, as_json: JsonOption = False) -> None:

@@ -7,7 +7,7 @@ import typer
 from purser.budget.reports.entries import EntryKind
 from purser.budget.reports.usage import By
 from purser.compose.cli.amounts import moment
-from purser.compose.cli.output import DataOption, JsonOption, LimitOption, out, print_json
+from purser.compose.cli.output import AllOption, DataOption, JsonOption, LimitOption, out, print_json
 
 Since = Annotated[
     str | None,
@@ -27,8 +27,12 @@ def usage(
     by: Annotated[By, typer.Option(help="Dimension by which to sum.")] = By.MODEL,
     since: Since = None,
     until: Until = None,
+    within: Annotated[
+        str | None, typer.Option(help="Only calls with this scope on their path, for example session:s1.")
+    ] = None,
     timezone: Annotated[str | None, typer.Option(help="IANA time zone in which days begin.")] = None,
     limit: LimitOption = 100,
+    whole: AllOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -44,8 +48,8 @@ def usage(
         "presumed": figure("presumed.tokens"),
         "overrun": figure("overrun.tokens"),
     }
-    asked = {"by": by, "from": since, "to": until, "timezone": timezone, "limit": limit}
-    print_list(data, "/v1/usage", asked, columns, as_json=as_json)
+    asked = {"by": by, "from": since, "to": until, "within": within, "timezone": timezone, "limit": limit}
+    print_list(data, "/v1/usage", asked, columns, whole=whole, as_json=as_json)
 
 
 def ledger(
@@ -56,6 +60,7 @@ def ledger(
     since: Since = None,
     until: Until = None,
     limit: LimitOption = 100,
+    whole: AllOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -74,7 +79,7 @@ def ledger(
         "money spent": money("after.nano_usd.spent"),
     }
     filters = {"scope": scope, "kind": kind, "task": task, "hold": hold, "from": since, "to": until, "limit": limit}
-    print_list(data, "/v1/ledger", filters, columns, as_json=as_json)
+    print_list(data, "/v1/ledger", filters, columns, whole=whole, as_json=as_json)
 
 
 def events(

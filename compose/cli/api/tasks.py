@@ -6,7 +6,7 @@ from urllib.parse import quote
 import typer
 
 from purser.budget.scopes import check_id
-from purser.compose.cli.output import DataOption, JsonOption, LimitOption, out, print_json
+from purser.compose.cli.output import AllOption, DataOption, JsonOption, LimitOption, out, print_json
 from purser.workflows.contract import TaskStatus
 
 TaskId = Annotated[str, typer.Argument(metavar="TASK_ID", help="The `task_id` of the task file.")]
@@ -27,6 +27,7 @@ def register(app: typer.Typer) -> None:
 def list_tasks(
     state: Annotated[TaskStatus | None, typer.Option(help="Only tasks in this state.")] = None,
     limit: LimitOption = 100,
+    whole: AllOption = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -39,7 +40,7 @@ def list_tasks(
         "session": text("session_id"),
         "submitted": text("submitted_at"),
     }
-    print_list(data, "/v1/tasks", {"state": state, "limit": limit}, columns, as_json=as_json)
+    print_list(data, "/v1/tasks", {"state": state, "limit": limit}, columns, whole=whole, as_json=as_json)
 
 
 def show(task_id: TaskId, data: DataOption = None, as_json: JsonOption = False) -> None:

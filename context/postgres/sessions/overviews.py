@@ -61,19 +61,28 @@ class Overviews:
         self._pool = pool
 
     async def page(
-        self, tenant: str, *, search: str = "", before: tuple[datetime, str] | None = None, limit: int = 50
+        self,
+        tenant: str,
+        *,
+        search: str = "",
+        user_id: str | None = None,
+        before: tuple[datetime, str] | None = None,
+        limit: int = 50,
     ) -> list[SessionRow]:
         """Lists sessions, newest first.
 
         Args:
             tenant: owner of the sessions.
             search: only sessions whose id or user id contains this text.
+            user_id: only sessions of this user.
             before: only sessions that follow this `created_at` and `session_id` in the list.
             limit: maximum number of sessions.
         """
         at, session_id = before or (None, None)
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["list"], tenant, search.strip().lower() or None, at, session_id, limit)
+        text = search.strip().lower() or None
+        async with connected(self._pool, None) as own, own.transaction(readonly=True):
+            await own.execute(_SQL["plans"])
+            rows = await own.fetch(_SQL["list"], tenant, text, at, session_id, limit, user_id)
         return [SessionRow(**dict(row)) for row in rows]
 
     async def threads(self, tenant: str, session_id: str, *, model: str) -> list[Thread]:

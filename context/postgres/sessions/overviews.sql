@@ -1,7 +1,11 @@
+-- name: plans
+-- The best plan depends on the parameters: no generic plan is used.
+set local plan_cache_mode = force_custom_plan;
+
 -- name: list
 with page as (
     select * from sessions
-    where tenant = $1
+    where tenant = $1 and ($6::text is null or user_id = $6)
       and ($2::text is null or strpos(lower(session_id), $2) > 0 or strpos(lower(user_id), $2) > 0)
       and ($3::timestamptz is null or (created_at, session_id) < ($3, $4))
     order by created_at desc, session_id desc limit $5

@@ -116,8 +116,8 @@ async def _add(
 
 
 def _audit_fields(settings: Preferences) -> dict[str, object]:
-    """Version and field names for the audit log; the values are personal and remain in the stored version."""
-    return {"version": settings.version, "fields": sorted(settings.fields)}
+    """Version and number of fields for the change log, which cannot be erased: names of fields may be personal too."""
+    return {"version": settings.version, "fields": len(settings.fields)}
 
 
 async def _latest(own: Connection, name: str, tenant: str, identifier: str) -> Preferences:

@@ -23,16 +23,19 @@ ITEM = {"name": "[red]a", "state": "running", "moved": 1_500, "after": {"tokens"
 
 
 class Api:
-    """A gateway that answers every request with one page, and keeps what it was asked."""
+    """A gateway that answers every request with the next page, the last one again and again, and keeps what it was
+    asked."""
 
     def __init__(self, page: dict[str, Any]) -> None:
         self.page = page
+        self.later: list[dict[str, Any]] = []
         self.headers: dict[str, str] = {}
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         self.asked.append((request.url.path, dict(request.url.params)))
-        return httpx.Response(200, json=self.page, headers=self.headers)
+        page, self.page = self.page, self.later.pop(0) if self.later else self.page
+        return httpx.Response(200, json=page, headers=self.headers)
 
 
 @pytest.fixture
@@ -71,6 +74,17 @@ def test_a_list_that_goes_on_says_so(
     api.page["cursor"] = cursor
     print_list(None, "/v1/things", {}, COLUMNS, as_json=False)
     assert ("There are more" in capsys.readouterr().out) is says
+
+
+def test_a_whole_list_follows_the_cursors(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    pages = [{"items": [{**ITEM, "name": name}], "cursor": cursor} for name, cursor in (("a", "c1"), ("b", None))]
+    for as_json in (False, True):
+        api.page, *api.later = pages
+        print_list(None, "/v1/things", {"limit": 5}, COLUMNS, whole=True, as_json=as_json)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:4]] == ["name", "a", "name", "b"]
+    assert [json.loads(line) for line in lines[4:]] == pages
+    assert [query for _, query in api.asked] == [{"limit": "1000"}, {"limit": "1000", "cursor": "c1"}] * 2
 
 
 def test_a_list_without_a_cursor_is_whole(api: Api, capsys: pytest.CaptureFixture[str]) -> None:

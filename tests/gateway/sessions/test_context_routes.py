@@ -1,6 +1,8 @@
 """`/v1/sessions`: windows, summaries, facts, memory and advice; every message is accounted for in each window."""
 
+import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,6 +20,7 @@ from purser.gateway.sessions import window_views
 from tests.gateway.conftest import RunningGateway
 from tests.gateway.sessions.conftest import TALK
 from tests.support.context.session_requests import S1, append, problem
+from tests.support.servers.commands import Commands
 from tests.support.threads import in_task
 
 WHOLE = count_request(TALK, [], "gpt-4o").tokens
@@ -110,6 +113,21 @@ async def test_every_strategy_fits_the_budget_and_accounts_for_every_message(
     assert found["tokens"] <= WHOLE // 2
     assert found["tokens"] == count_request(found["messages"], [], "gpt-4o").tokens
     assert 9 in found["indexes"], "a pin is in every window"
+
+
+async def test_a_preview_is_what_the_command_prints_of_the_same_messages(
+    agent: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    said = "Ask ana@example.com about ticket TCK-4711 of order 77, her card is 4111111111111111."
+    talk = [*TALK[:20], {"role": "user", "content": said}, *TALK[20:]]
+    await append(agent, *talk)
+    found = await window(agent, budget=WHOLE // 2, strategy="three_part")
+    assert "[EMAIL_1] about ticket [TICKET_1] of order 77, her card is [CARD_1]" in str(found["messages"])
+    (tmp_path / "talk.json").write_text(json.dumps(talk))
+    purser = Commands.at(tmp_path, redaction_patterns=json.dumps(PATTERNS))
+    options = ("--budget", str(WHOLE // 2), "--model", "gpt-4o", "--strategy", "three_part")
+    printed = purser.json("window", "talk.json", *options)
+    assert printed["messages"] == found["messages"]
 
 
 async def test_messages_of_a_long_conversation_that_are_not_read_are_listed_unless_they_are_too_many(

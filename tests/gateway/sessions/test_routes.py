@@ -44,6 +44,30 @@ async def test_a_list_goes_on_where_the_last_page_ended(agent: httpx.AsyncClient
     assert seen == [1, 2, 3, 4, 5, 6]
 
 
+async def test_sessions_are_listed_newest_first_also_those_of_one_user(
+    gateway: RunningGateway, agent: httpx.AsyncClient
+) -> None:
+    for session_id, user_id in (("s1", "ana"), ("s2", "ben"), ("s3", "ana"), ("s4", None)):
+        body = {"messages": TALK[:2], "user_id": user_id}
+        (await agent.post(f"/v1/sessions/{session_id}/messages", json=body)).raise_for_status()
+    admin = await gateway.client(Role.ADMIN)
+    (await admin.delete("/v1/sessions/s4")).raise_for_status()
+
+    async def pages(**query: str) -> list[list[str]]:
+        """Ids of sessions, page by page."""
+        page = (await agent.get("/v1/sessions", params={"limit": "1", **query})).json()
+        ids = [one["session_id"] for one in page["items"]]
+        return [ids, *(await pages(**query | {"cursor": page["cursor"]}) if page["cursor"] else [])]
+
+    assert await pages() == [["s3"], ["s2"], ["s1"], []]
+    assert await pages(user_id="ana") == [["s3"], ["s1"], []]
+    assert await pages(user_id="an") == [[]]
+    [one] = (await agent.get("/v1/sessions?user_id=ben")).json()["items"]
+    figures = {"session_id": "s2", "user_id": "ben", "messages": 2, "summaries": 0, "saved_tokens": 0, "pins": 0}
+    assert one == figures | {name: one[name] for name in ("created_at", "active_on")}
+    assert (await agent.get("/v1/sessions?cursor=dDE")).status_code == 422
+
+
 async def test_a_bare_array_is_taken_too(agent: httpx.AsyncClient) -> None:
     answer = await agent.post(f"{S1}/messages", json=TALK[:2])
     assert answer.json()["seqs"] == [1, 2]

@@ -33,6 +33,8 @@ def test_usage_is_summed_by_what_is_asked(purser: Commands, spent: str, name: st
     shown = purser.run("usage", "--by", "session", "--limit", "1000")
     assert shown.returncode == 0, shown.stderr
     assert any(name in line and " 90 " in line for line in shown.stdout.splitlines())
+    [within] = purser.json("usage", "--within", spent, "--all")["items"]
+    assert within == by_model[f"m-{name}"]
     assert purser.json("usage", "--by", "day", "--to", "2020-01-01T00:00:00Z")["items"] == []
     assert purser.run("usage", "--by", "day", "--timezone", "Mars/Base").returncode == 1
 

@@ -8,7 +8,8 @@ from purser.wire.limits import MAX_AMOUNT
 
 NANO = 10**9
 """Nano-dollars in a dollar."""
-_DOLLARS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+DOLLARS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+"""What `parse_dollars` reads."""
 
 
 def dollars(nano_usd: int, decimals: int = 9) -> str:
@@ -33,7 +34,7 @@ def parse_dollars(text: str) -> int:
     Raises:
         InvalidRequest: the text is not a decimal number, has more than nine decimals, or exceeds the largest amount.
     """
-    if not _DOLLARS.fullmatch(text):
+    if not DOLLARS.fullmatch(text):
         raise InvalidRequest(f"{text[:40]!r} is no amount: write dollars with at most 9 decimals, for example 0.25")
     nano = int(Decimal(text) * NANO)
     if nano > MAX_AMOUNT:

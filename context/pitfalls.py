@@ -1,8 +1,9 @@
-"""Configuration linter: warns of five common pitfalls in a valid configuration."""
+"""Configuration linter: warns of common pitfalls in a valid configuration."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from purser.budget.money import dollars
 from purser.budget.policies.fields import Mode
 from purser.budget.policies.policy import Policy
 from purser.context.settings import ContextSettings
@@ -12,6 +13,10 @@ LATEST_TRIGGER = 0.90
 MOST_RECENTS_PER_PRIMER = 20
 SMALL_LIMIT = 10_000
 """Tokens of a hard limit that a few calls exhaust: each reserves its prompt and 4,096 for the reply."""
+SMALL_LIMIT_NANO_USD = 10_000_000
+"""As many tokens at a dollar per million."""
+LARGEST_RATIO = 10
+"""Ratio of a limit above which a percentage is meant: 80 instead of 0.8."""
 FEWEST_SESSIONS = 20
 """Minimum number of sessions from which a pattern is significant."""
 
@@ -34,7 +39,8 @@ class Pitfall:
     """One warning."""
 
     code: str
-    """`late_trigger`, `few_primers`, `small_hard_limit`, `session_per_request` or `unchecked_summaries`."""
+    """`late_trigger`, `few_primers`, `small_hard_limit`, `ratio_in_percent`, `session_per_request` or
+    `unchecked_summaries`."""
     message: str
     """The finding, with figures."""
     remedy: str
@@ -73,12 +79,30 @@ def _settings(settings: ContextSettings) -> Iterator[Pitfall]:
 
 def _limits(policies: Mapping[str, Policy]) -> Iterator[Pitfall]:
     for name, policy in policies.items():
-        if policy.mode is Mode.HARD and policy.limit_tokens is not None and policy.limit_tokens <= SMALL_LIMIT:
+        if policy.mode is Mode.HARD and not policy.shadow and (small := list(_small_limits(policy))):
             yield Pitfall(
                 "small_hard_limit",
-                f"{name} has a hard limit of {policy.limit_tokens:,} tokens: work stops after a few calls",
+                f"{name} has a hard limit of {' and '.join(small)}: work stops after a few calls",
                 "Raise the limit, or use mode soft or approval while the need is unknown.",
             )
+        for field, ratios in (
+            ("warn_at", policy.warn_at),
+            ("backpressure", [step.ratio for step in policy.backpressure]),
+            ("ladder", [step.ratio for step in policy.ladder]),
+        ):
+            if (highest := max(ratios, default=0)) > LARGEST_RATIO:
+                yield Pitfall(
+                    "ratio_in_percent",
+                    f"{field} of {name} names the ratio {highest:f}, {highest:f} times the limit: nothing gets there",
+                    "Write shares of the limit: 0.8 is 80 %.",
+                )
+
+
+def _small_limits(policy: Policy) -> Iterator[str]:
+    if policy.limit_tokens is not None and policy.limit_tokens <= SMALL_LIMIT:
+        yield f"{policy.limit_tokens:,} tokens"
+    if policy.limit_nano_usd is not None and policy.limit_nano_usd <= SMALL_LIMIT_NANO_USD:
+        yield dollars(policy.limit_nano_usd)
 
 
 def _usage(usage_statistics: UsageStatistics) -> Iterator[Pitfall]:

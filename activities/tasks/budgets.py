@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator
 
 from purser.budget.errors import InvalidRequest
-from purser.budget.money import NANO, parse_dollars, typed_dollars
+from purser.budget.money import DOLLARS, NANO, parse_dollars, typed_dollars
 from purser.budget.policies.fields import Mode
 from purser.budget.policies.policy import PolicyPatch
 from purser.wire.limits import MAX_AMOUNT
@@ -37,7 +37,9 @@ def _of_policy(name: str) -> AfterValidator:
 
 Tokens = Annotated[int, Field(ge=1, le=MAX_AMOUNT)]
 NanoUsd = Annotated[
-    int, PlainValidator(_nano_usd), PlainSerializer(typed_dollars, return_type=str, when_used="json-unless-none")
+    int,
+    PlainValidator(_nano_usd, json_schema_input_type=Annotated[str, Field(pattern=f"^{DOLLARS.pattern}$")]),
+    PlainSerializer(typed_dollars, return_type=str, when_used="json-unless-none"),
 ]
 """Decimal string of dollars; parsed as nano-dollars."""
 
@@ -63,7 +65,7 @@ class ScopeBudget(Part):
     backpressure: Annotated[list[Any], _of_policy("backpressure")] | None = None
     """Steps `[ratio, delay_ms]`."""
     shadow: bool | None = None
-    """Only records what the budget would have done. Has no effect where an operator has set limits that apply."""
+    """Only records what the budget would have done. Refused, or without effect, where operators set what applies."""
     learned_holds: Annotated[int | float | str, _of_policy("learned_holds")] | None = None
     """Of agents: quantile of earlier replies that a hold covers at first, for example `0.9`; `0`: the whole output
     cap."""

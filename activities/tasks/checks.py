@@ -39,18 +39,30 @@ def _is_plain(segment: str) -> bool:
     return read.isprintable() and not set("/\\%?#") & set(read) and not (name and not name.strip(_DOTS))
 
 
-def ids_in_circles(edges: Mapping[str, Sequence[str]]) -> list[str]:
-    """Returns the ids that depend on themselves, directly or through others, and those that depend on them; sorted."""
+def cycle_in(edges: Mapping[str, Sequence[str]]) -> list[str]:
+    """Returns a cycle of a graph, from a node through others to the same node again; empty if there is none."""
     left = {name: set(others) for name, others in edges.items()}
     while free := [name for name, others in left.items() if not others]:
         for name in free:
             del left[name]
         for others in left.values():
             others.difference_update(free)
-    return sorted(left)
+    if not left:
+        return []
+    walked = [min(left)]
+    while (following := min(left[walked[-1]])) not in walked:
+        walked.append(following)
+    return [*walked[walked.index(following) :], following]
 
 
 TOO_DEEP = "$ nests too deep: use fewer levels of objects and lists, above all in the parameters of tools"
+NAME = r"^[^\s\x00-\x1f]+$"
+TOOL_NAME = r"^[A-Za-z0-9_-]{1,64}$"
+_RULES = {
+    NAME: "use no spaces and no control characters",
+    TOOL_NAME: "use 1 to 64 of the characters A-Z a-z 0-9 _ -",
+}
+"""Patterns of a task file in words."""
 _TEXTS = {"input", "instructions", "description", "text", "parameters"}
 
 
@@ -66,6 +78,8 @@ def explain(detail: Mapping[str, Any]) -> str:
             return f"{place[:200]} is not a field of a task file: remove it or correct its name"
         case "json_invalid":
             return TOO_DEEP
+        case "string_pattern_mismatch":
+            remedy = _RULES.get(detail["ctx"]["pattern"], remedy)
     hidden = not where or not isinstance(value, int | float | str | None) or _TEXTS.intersection(where)
     shown = type(value).__name__ if hidden else repr(value)[:140]
     return f"{place} is {shown}: {remedy[0].lower()}{remedy[1:]}"

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, ValidationError, ValidationInfo
 from purser.activities.errors import InvalidTask
 from purser.activities.models.names import check_model_name
 from purser.activities.tasks.budgets import NanoUsd, Part, ScopeBudget, TaskBudget, Tokens
-from purser.activities.tasks.checks import TOO_DEEP, explain, ids_in_circles, is_below
+from purser.activities.tasks.checks import NAME, TOO_DEEP, TOOL_NAME, cycle_in, explain, is_below
 from purser.budget.errors import InvalidRequest, InvalidScope
 from purser.budget.labels import tags_of
 from purser.budget.money import NANO
@@ -66,7 +66,7 @@ def _model_name(value: str, info: ValidationInfo) -> str:
 Identifier = Annotated[str, AfterValidator(_identifier)]
 ModelName = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_model_name)]
 Tags = Annotated[dict[str, str], AfterValidator(_tags)]
-Name = Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[^\s\x00-\x1f]+$")]
+Name = Annotated[str, Field(min_length=1, max_length=256, pattern=NAME)]
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -89,7 +89,7 @@ class ContextOptions(Figures):
 class Tool(Part):
     """A tool that a model may call, and the activity that runs it."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    name: str = Field(pattern=TOOL_NAME)
     description: str
     parameters: dict[str, Any]
     """JSON Schema of the arguments."""
@@ -106,7 +106,7 @@ class Agent(Part):
 
     id: Identifier
     model: ModelName
-    """As LiteLLM names it, for example `gpt-4o-mini`."""
+    """As LiteLLM names it, for example `gpt-4o-mini`; by default that of `context`, session, user or settings."""
     instructions: Text
     depends_on: tuple[Identifier, ...] = ()
     """Agents for which this one waits and whose replies it receives."""
@@ -288,9 +288,11 @@ class TaskFile(Part):
             "parent": {agent.id: (agent.parent,) if agent.parent else () for agent in self.agents},
         }
         for name, edges in graphs.items():
-            if circle := ids_in_circles(edges):
-                shown = ", ".join(repr(each) for each in circle[:8])
-                raise InvalidTask(f"$.agents {name} has a cycle through {shown}: no agent may lead back to itself")
+            if cycle := cycle_in(edges):
+                shown = cycle if len(cycle) <= 8 else [*cycle[:6], "…", cycle[-1]]
+                raise InvalidTask(
+                    f"$.agents {name} has the cycle {' → '.join(shown)}: no agent may lead back to itself"
+                )
         for position, agent in enumerate(self.agents):
             try:
                 self.path(agent.id)

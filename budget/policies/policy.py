@@ -3,9 +3,11 @@
 Fields resolve one by one: stored policy > template > request > use-case preset > environment > file > default. Where a
 stored policy or a template sets a field, a request may only tighten it, and only for its own task. Where it sets a
 limit, the same applies to the mode, the window and the time zone: in another window the limit would count from zero.
+Where it sets a mode other than soft, the same applies to window and time zone.
 
 A policy in shadow only records what it would have done. It never takes the force from one that applies: a template in
-shadow gives nothing to a scope whose own policy binds calls, and no request turns what operators set into a shadow.
+shadow gives nothing to a scope whose own policy binds calls, and no request turns what operators set into a shadow, be
+it stored or a default mode other than soft.
 """
 
 from collections.abc import Mapping
@@ -166,7 +168,9 @@ def resolve(
     guarded = {*_given(stored), *_given(template), "rollover"}
     if guarded & {"limit_tokens", "limit_nano_usd"}:
         guarded |= {"mode", "window", "timezone"}
-    if guarded.intersection(_BINDING):
+    if "mode" in guarded and policy.mode is not Mode.SOFT:
+        guarded |= {"window", "timezone"}
+    if guarded.intersection(_BINDING) or default.mode is not Mode.SOFT:
         guarded.add("shadow")
     for name, asked in _given(request).items():
         current = getattr(policy, name)

@@ -148,6 +148,8 @@ def _add_components(made: dict[str, Any]) -> None:
     for name in ("HTTPValidationError", "Problem", "ValidationError"):
         schemas.pop(name, None)
     schemas.update(tasks["$defs"] | {"Problem": SCHEMA})
+    # The gateway fills it in: see `with_models`.
+    schemas["Agent"]["required"].remove("model")
     components["securitySchemes"] = SECURITY
     components["responses"] = {
         str(status): {

@@ -1,9 +1,11 @@
 """The linter of configurations."""
 
+from dataclasses import replace
+
 import pytest
 
 from purser.budget.policies.fields import Mode
-from purser.budget.policies.policy import Policy
+from purser.budget.policies.policy import Policy, PolicyPatch
 from purser.context.pitfalls import UsageStatistics, lint
 from purser.context.settings import PRESETS, ContextSettings
 
@@ -39,7 +41,30 @@ def test_a_small_limit_is_only_a_pitfall_where_it_is_hard() -> None:
     [found] = lint(ContextSettings(), policies)
     assert found.code == "small_hard_limit"
     assert found.message.startswith("agent has a hard limit of 10,000 tokens")
-    assert codes(policies={"agent": Policy(limit_tokens=1_000, mode=Mode.SOFT), "user": Policy(mode=Mode.HARD)}) == []
+    money = {name: Policy(limit_nano_usd=limit, mode=Mode.HARD) for name, limit in (("agent", 10**7), ("task", 10**9))}
+    [found] = lint(ContextSettings(), money)
+    assert found.message.startswith("agent has a hard limit of $0.01: work")
+    harmless = {
+        "agent": Policy(limit_tokens=1_000, mode=Mode.SOFT),
+        "task": Policy(limit_tokens=1_000, mode=Mode.HARD, shadow=True),
+        "user": Policy(mode=Mode.HARD),
+    }
+    assert codes(policies=harmless) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "percent", "share"),
+    [("warn_at", [80, 95], [0.8, 1.5]), ("backpressure", [[90, 5]], [[0.9, 5]])]
+    + [("ladder", [{"ratio": ratio, "output": 0.5}], [{"ratio": 0.8, "output": 0.5}]) for ratio in (80, "80")],
+)
+def test_a_percentage_that_stands_for_a_share_of_the_limit_is_seen(field: str, percent: object, share: object) -> None:
+    def policy(ratios: object) -> Policy:
+        return replace(Policy(), **{field: getattr(PolicyPatch.parse({field: ratios}), field)})
+
+    [found] = lint(ContextSettings(), {"task": policy(percent)})
+    assert found.code == "ratio_in_percent"
+    assert found.message.startswith(f"{field} of task names the ratio ")
+    assert codes(policies={"task": policy(share)}) == []
 
 
 def test_a_session_for_each_request_is_seen_from_many_sessions() -> None:

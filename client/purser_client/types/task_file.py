@@ -13,7 +13,7 @@ class ScopeBudget(Body):
     """What the task asks for one of its scopes. It may tighten a stored policy, never widen it."""
 
     limit_tokens: int | None = None
-    limit_usd: Any | None = None
+    limit_usd: str | None = None
     """Decimal string of dollars; parsed as nano-dollars."""
     mode: Mode | None = None
     window: str | None = None
@@ -24,7 +24,7 @@ class ScopeBudget(Body):
     backpressure: list[Any] | None = Field(default_factory=list)
     """Steps `[ratio, delay_ms]`."""
     shadow: bool | None = None
-    """Only records what the budget would have done. Has no effect where an operator has set limits that apply."""
+    """Only records what the budget would have done. Refused, or without effect, where operators set what applies."""
     learned_holds: int | float | str | None = None
     """Of agents: quantile of earlier replies that a hold covers at first, for example `0.9`; `0`: the whole output
     cap."""
@@ -46,7 +46,7 @@ class Tool(Body):
     """Activity type; by default the name of the tool."""
     task_queue: str | None = None
     """Task queue of the activity's workers; by default that of the workflow."""
-    price_usd: Any | None = None
+    price_usd: str | None = None
     """Decimal string of dollars that one call costs, or at most costs if the tool reports its cost; `None`: nothing."""
 
 
@@ -54,8 +54,8 @@ class Agent(Body):
     """One agent of the task."""
 
     id: str
-    model: str
-    """As LiteLLM names it, for example `gpt-4o-mini`."""
+    model: str | None = None
+    """As LiteLLM names it, for example `gpt-4o-mini`; by default that of `context`, session, user or settings."""
     instructions: str
     depends_on: list[str] = Field(default_factory=list)
     """Agents for which this one waits and whose replies it receives."""

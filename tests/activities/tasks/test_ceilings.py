@@ -33,6 +33,26 @@ def test_a_file_above_a_ceiling_is_refused_with_the_setting(asked: dict[str, Any
         CEILINGS.check(task(**asked))
 
 
+@pytest.mark.parametrize(
+    ("ceilings", "bound"),
+    [
+        (CEILINGS, "PURSER_MODE is approval"),
+        (Ceilings(300), "PURSER_TASK_LIMIT_CEILING_TOKENS is 300"),
+        (Ceilings(limit_nano_usd=5), "PURSER_TASK_LIMIT_CEILING_NANO_USD is 5"),
+    ],
+)
+def test_a_file_cannot_get_around_what_operators_set(ceilings: Ceilings, bound: str) -> None:
+    for kind in ("session", "task", "agent"):
+        with pytest.raises(InvalidTask, match=f"{kind}:.*: shadow is true, {bound}; leave it out"):
+            ceilings.check(task(budget={kind: {"shadow": True}}))
+    with pytest.raises(InvalidTask, match=f"session:s1: window is 2h, {bound}; leave it out"):
+        ceilings.check(task(budget={"session": {"window": "2h"}}))
+    ceilings.check(
+        task(budget={"session": {"shadow": False, "window": "lifetime"}, "task": {"window": "day"}, "agent": {}})
+    )
+    Ceilings().check(task(budget={"session": {"shadow": True, "window": "2h"}}))
+
+
 def test_a_file_up_to_the_ceilings_and_at_least_as_strict_passes() -> None:
     each = {"limit_tokens": 10_000, "limit_usd": "1", "mode": "hard"}
     CEILINGS.check(task(budget={"session": each, "task": each, "agent": {"mode": "approval"}}))

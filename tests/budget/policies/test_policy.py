@@ -178,7 +178,24 @@ def test_a_request_cannot_move_a_stored_limit_to_another_window() -> None:
     assert (resolved.policy.window, resolved.policy.timezone) == (Window.LIFETIME, "UTC")
     resolved = resolve(patch(limit_tokens=1_000, window="day"), asked, DEFAULT, {})
     assert (resolved.policy.window, resolved.policy.timezone) == (Window.DAY, "UTC")
-    assert resolve(patch(mode="hard"), asked, DEFAULT, {}).policy.window is Window.HOUR
+    assert resolve(patch(mode="soft"), asked, DEFAULT, {}).policy.window is Window.HOUR
+
+
+def test_a_request_cannot_leave_the_window_of_a_stored_mode_that_stops_calls() -> None:
+    for mode in ("approval", "hard"):
+        own = resolve(patch(mode=mode), patch(window="hour", timezone="Asia/Tokyo"), DEFAULT, {})
+        templated = resolve(
+            None, patch(window="hour"), DEFAULT, {}, template=patch(mode=mode), patterns={"mode": "session:*"}
+        )
+        assert (own.policy.window, own.policy.timezone, templated.policy.window) == (
+            Window.LIFETIME, "UTC", Window.LIFETIME,
+        )  # fmt: skip
+
+
+def test_a_request_cannot_turn_a_default_that_stops_calls_into_a_shadow() -> None:
+    for mode in (Mode.APPROVAL, Mode.HARD):
+        assert not resolve(None, patch(shadow=True), Policy(mode=mode), {}).policy.shadow
+    assert resolve(None, patch(shadow=True), DEFAULT, {}).policy.shadow
 
 
 def test_a_request_cannot_soften_the_mode_that_a_stored_limit_falls_back_to() -> None:
@@ -230,6 +247,7 @@ def test_under_a_stored_policy_no_request_lets_more_through(stored: PolicyPatch,
             assert stricter(both.mode, alone.mode) is both.mode
     if stored.mode is not None:
         assert stricter(both.mode, stored.mode) is both.mode
+        assert stored.mode is Mode.SOFT or (both.window, both.timezone) == (alone.window, alone.timezone)
     assert both.frozen or not stored.frozen
 
 

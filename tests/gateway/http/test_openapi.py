@@ -104,6 +104,16 @@ def test_examples_of_problems_fit_their_schema(made: dict[str, Any]) -> None:
         Draft202012Validator(content["schema"] | {"components": made["components"]}).validate(content["example"])
 
 
+def test_a_task_file_is_described_as_it_is_taken(made: dict[str, Any]) -> None:
+    schemas = made["components"]["schemas"]
+    assert schemas["Agent"]["required"] == ["id", "instructions"], "the model may be that of `context`"
+    for name, field in (("ScopeBudget", "limit_usd"), ("Tool", "price_usd")):
+        schema = Draft202012Validator(schemas[name]["properties"][field])
+        assert [value for value in ("0.25", "12", None, 0.25, 5, "$5", "1e3", " 5 ") if schema.is_valid(value)] == [
+            "0.25", "12", None,
+        ]  # fmt: skip
+
+
 def test_no_example_holds_a_secret(made: dict[str, Any]) -> None:
     assert not re.findall(r"(?:purser_|whsec_|sign-in#)(?!SHOWN_ONCE|session)[A-Za-z0-9+/_=-]{8,}", json.dumps(made))
 

@@ -22,6 +22,7 @@ async def test_a_task_file_of_an_agent_key_cannot_lift_what_operators_set(
         ({"limit_tokens": 9_007_199_254_740_991}, "PURSER_TASK_LIMIT_CEILING_TOKENS"),
         ({"limit_usd": "1.01"}, "PURSER_TASK_LIMIT_CEILING_NANO_USD"),
         ({"mode": "soft"}, "PURSER_MODE"),
+        ({"shadow": True}, "PURSER_MODE"),
     ):
         refused = await agent.post("/v1/tasks", json=file | {"budget": {"session": budget}})
         assert (refused.status_code, setting in refused.json()["detail"]) == (422, True), refused.text

@@ -301,6 +301,10 @@ async def test_a_bad_task_file_names_the_place_and_writes_nothing(
         ({"agents": [reader, reader]}, "agents[1].id"),
         ({"agents": [reader | {"depends_on": ["reader"]}]}, "depends_on"),
         ({"agents": [{name: value for name, value in reader.items() if name != "model"}]}, "agents[0].model"),
+        (
+            {"agents": [{name: reader[name] for name in ("id", "instructions")}], "context": {"model": "gpt 4o"}},
+            "$.context.model is 'gpt 4o': use a name such as",
+        ),
         ({"agents": [reader | {"api_base": "http://elsewhere"}]}, "api_base"),
         ({"task_id": "x" * 129}, "task_id"),
         ({"session_id": 5}, "session_id"),

@@ -1,7 +1,8 @@
 -- Resolving and setting policies.
 
 -- The effective policy of each scope: stored fields, then the request of p_task, then the defaults of its kind.
--- A request may only tighten fields that are stored; under a stored limit this applies to mode, window and zone too.
+-- A request may only tighten fields that are stored; under a stored limit this applies to mode, window and zone too, under
+-- a stored mode that stops calls to window and zone. It turns neither these nor a default mode that stops calls into a shadow.
 -- `shared_…` applies to all tasks: on a scope that several tasks share, a request applies only to the calls of its own
 -- task.
 -- A policy in shadow only records: the gate gets the mode `soft` and no freeze, and `shadow` has those of the policy as
@@ -15,8 +16,8 @@ returns table (ord bigint, scope_id bigint, scope text, limit_tokens bigint, lim
 language sql stable as $$
     select x.ord, x.scope_id, s.kind || ':' || s.id,
            m.tokens, m.nano, case when a.shadow then 'soft' else m.mode end,
-           coalesce(n.period, s."window", case when not k.limited then r."window" end, d.v ->> 'window'),
-           coalesce(s.timezone, case when not k.limited then r.timezone end, d.v ->> 'timezone'),
+           coalesce(n.period, s."window", case when not k.binding then r."window" end, d.v ->> 'window'),
+           coalesce(s.timezone, case when not k.binding then r.timezone end, d.v ->> 'timezone'),
            coalesce(s.warn_at, r.warn_at, array(select t::numeric from jsonb_array_elements_text(d.v -> 'warn_at') t)),
            coalesce(s.backpressure, r.backpressure),
            a.frozen and not a.shadow,
@@ -36,8 +37,9 @@ language sql stable as $$
                                else (p_defaults -> s.kind) - array['limit_tokens', 'limit_nano_usd'] end as v) d
     left join lateral (select * from policies t
                        where t.tenant = p_tenant and t.scope_id = x.scope_id and t.task = p_task and t.task <> '' offset 0) r on true
-    cross join lateral (select s.limit_tokens is not null or s.limit_nano_usd is not null as limited, coalesce(s.mode, d.v ->> 'mode') as mode,
-                               is_shared(s.kind) as shared) k
+    cross join lateral (select num_nonnulls(s.limit_tokens, s.limit_nano_usd) > 0 as limited,
+                               num_nonnulls(s.limit_tokens, s.limit_nano_usd, nullif(s.mode, 'soft')) > 0 as binding,
+                               coalesce(s.mode, d.v ->> 'mode') as mode, is_shared(s.kind) as shared) k
     cross join lateral (select case when s.limit_tokens is null then coalesce(r.limit_tokens, (d.v ->> 'limit_tokens')::bigint)
                                     else least(s.limit_tokens, r.limit_tokens) end as tokens,
                                case when s.limit_nano_usd is null then coalesce(r.limit_nano_usd, (d.v ->> 'limit_nano_usd')::bigint)
@@ -47,7 +49,7 @@ language sql stable as $$
                                     when 'approval' in (k.mode, r.mode) then 'approval'
                                     else 'soft' end as mode) m
     cross join lateral (select coalesce(s.frozen, r.frozen, (d.v ->> 'frozen')::boolean) or r.frozen is true as frozen,
-                               case when num_nonnulls(s.limit_tokens, s.limit_nano_usd, s.mode, s.frozen, s.shadow) = 0
+                               case when num_nonnulls(s.limit_tokens, s.limit_nano_usd, s.mode, s.frozen, s.shadow) = 0 and d.v ->> 'mode' = 'soft'
                                     then coalesce(r.shadow, (d.v ->> 'shadow')::boolean, false)
                                     else coalesce(s.shadow, (d.v ->> 'shadow')::boolean, false) and r.shadow is not false end as shadow) a
 $$;

@@ -16,8 +16,7 @@ from purser.budget.policies.fields import MOST_LAST_ANSWER
 from purser.budget.scopes import Kind, Scope
 
 _AMOUNTS = ("granted", "spent", "held", "reserve", "asked")
-_REQUESTED = (Kind.SESSION, Kind.TASK, Kind.AGENT)
-"""Kinds of scopes that a task file may limit."""
+_REQUESTABLE = (Kind.SESSION, Kind.TASK, Kind.AGENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,8 @@ class Refusal:
     """The part of the limit that the ask has to leave to last calls."""
     of_task: bool = False
     """Whether an agent of a task asked: no one but its workflow knows the key of its hold."""
+    maybe_requested: bool = False
+    """Whether the limit may be one that a task asked for in its file."""
 
     @classmethod
     def of(cls, answer: GateAnswer, asked: Amount, period_end: datetime | None) -> Self:
@@ -57,6 +58,7 @@ class Refusal:
             asked=asked,
             period_end=None if decisive.reason == "frozen" else period_end,
             reserve=_left_alone(view, asked),
+            maybe_requested=_is_requestable(view.scope) and any(one.scope.kind is Kind.TASK for one in answer.scopes),
         )
 
     @classmethod
@@ -65,13 +67,15 @@ class Refusal:
         end = shown["period_end"]
         # Refusals that an older release stored have no reserve.
         amounts = {name: Amount(**shown.get(name, {})) for name in _AMOUNTS}
+        scope = Scope.stored(shown["scope"])
         return cls(
-            scope=Scope.stored(shown["scope"]),
+            scope=scope,
             reason=reason,
             limit_tokens=shown["limit"]["tokens"],
             limit_nano_usd=shown["limit"]["nano_usd"],
             period_end=end and datetime.fromisoformat(end),
             of_task=True,
+            maybe_requested=_is_requestable(scope),
             **amounts,
         )
 
@@ -114,10 +118,10 @@ class Refusal:
                 return f"An approver has to grant {self.scope} more: ask again once the request is decided."
             case value if value == UNKNOWN_PRICE:
                 return "Name the price of the model in PURSER_PRICE_FILE, or set PURSER_UNKNOWN_PRICE=ceiling."
-        ways = ["Ask for less", f"raise the limit with `purser budget set {self.scope} {self._raised()}`"]
-        if self.scope.kind in _REQUESTED:
+        ways = ["Ask for less", self._raise_limit()]
+        if self.maybe_requested:
             # A policy never loosens what the task itself requested.
-            ways.append("submit another task if the limit is that of its task file")
+            ways.append("submit another task with a higher limit if its task file sets this one")
         if self.period_end:
             ways.append(f"wait until {_at(self.period_end)}")
         return f"{', '.join(ways[:-1])}, or {ways[-1]}."
@@ -131,17 +135,33 @@ class Refusal:
     def _taken(self, unit: str) -> Sequence[int]:
         return [getattr(getattr(self, name), unit) for name in _AMOUNTS]
 
-    def _raised(self) -> str:
-        """The options of the command with which the ask would fit."""
+    def _raise_limit(self) -> str:
+        """How to raise the limit so far that the ask would fit."""
+        least = self._least_limits()
+        # If a task file set the limit of its session, the one that all tasks share may be far above this.
+        shared = self.maybe_requested and self.scope.kind is Kind.SESSION
+        options = [f"{option} {'N' if shared else typed}" for option, typed, _ in least] or ["--limit-tokens N"]
+        amounts = " and ".join(shown for _, _, shown in least)
+        whose = f"the session's own limit{amounts and f' to {amounts} or more'}" if shared else "the limit"
+        return f"raise {whose} with `purser budget set {self.scope} {' '.join(options)}`"
+
+    def _least_limits(self) -> list[tuple[str, str, str]]:
+        """The limits with which the ask would fit: the option that sets each, the amount as it is typed and shown."""
         needed = self.spent + self.held + self.asked - self.granted
         taken = needed + self.reserve
-        options = []
+        least = []
         if (limit := self.limit_tokens) is not None and taken.tokens > limit:
-            options.append(f"--limit-tokens {_least_limit(limit, self.reserve.tokens, needed.tokens)}")
+            tokens = _least_limit(limit, self.reserve.tokens, needed.tokens)
+            least.append(("--limit-tokens", str(tokens), _tokens(tokens)))
         if (limit := self.limit_nano_usd) is not None and self.asked.nano_usd and taken.nano_usd > limit:
-            nano = _least_limit(limit, self.reserve.nano_usd, needed.nano_usd)
-            options.append(f"--limit-usd {typed_dollars(nano)}")
-        return " ".join(options) or "--limit-tokens N"
+            typed = typed_dollars(_least_limit(limit, self.reserve.nano_usd, needed.nano_usd))
+            least.append(("--limit-usd", typed, f"${typed}"))
+        return least
+
+
+def _is_requestable(scope: Scope) -> bool:
+    """Whether a task file may limit the scope."""
+    return scope.kind in _REQUESTABLE and not scope.period
 
 
 def _left_alone(view: ScopeView, asked: Amount) -> Amount:

@@ -31,8 +31,11 @@ FREE = ScopeView(Scope.parse("tenant:default"), Mode.HARD, None, None, Amount(),
 ASKED = Amount(500)
 
 
-def refusal(view: ScopeView = SPENT, asked: Amount = ASKED, end: datetime | None = END) -> Refusal:
-    return Refusal.of(gate_answer([FREE, view], asked, patient=False), asked, end)
+def refusal(
+    view: ScopeView = SPENT, asked: Amount = ASKED, end: datetime | None = END, *, of_task: bool = False
+) -> Refusal:
+    path = [FREE, view, replace(FREE, scope=Scope.parse("task:t1"))] if of_task else [FREE, view]
+    return Refusal.of(gate_answer(path, asked, patient=False), asked, end)
 
 
 def test_the_text_names_scope_limit_grants_figures_and_the_end_of_the_period() -> None:
@@ -106,17 +109,34 @@ def test_a_frozen_scope_does_not_thaw_at_the_end_of_its_period() -> None:
     [
         ("user:ana", None, ", or raise the limit with `purser budget set user:ana --limit-tokens 1430`."),
         ("user:ana", END, "`, or wait until 2026-11-24 00:00 UTC."),
-        ("task:t1", None, "--limit-tokens 1430`, or submit another task if the limit is that of its task file."),
-        ("agent:t1/a", END, "`, submit another task if the limit is that of its task file, or wait until 2026-11-24"),
+        ("session:s1@day", None, ", or raise the limit with `purser budget set session:s1@day --limit-tokens 1430`."),
+        ("task:t1", None, "--limit-tokens 1430`, or submit another task with a higher limit if its task file "),
+        ("agent:t1/a", END, "`, submit another task with a higher limit if its task file sets this one, or wait"),
     ],
 )
 def test_the_remedy_lists_what_helps_also_against_a_limit_that_the_task_itself_requested(
     scope: str, end: datetime | None, ways: str
 ) -> None:
-    remedy = refusal(replace(SPENT, scope=Scope.parse(scope)), end=end).remedy
+    remedy = refusal(replace(SPENT, scope=Scope.parse(scope)), end=end, of_task=True).remedy
     assert remedy.startswith("Ask for less, ")
     assert ways in remedy
     assert remedy.count(", or ") == 1
+
+
+def test_no_command_lowers_the_limit_of_a_session_whose_limit_may_be_that_of_one_task() -> None:
+    """The task asked for 1,000 tokens; all others may share a limit of 200,000."""
+    view = replace(SPENT, limit_nano_usd=10**9, spent=Amount(900, 9 * 10**8))
+    short = refusal(view, Amount(500, 10**9), of_task=True)
+    assert short.remedy.startswith(
+        "Ask for less, raise the session's own limit to 1,430 tokens and $1.9 or more with "
+        "`purser budget set session:s1 --limit-tokens N --limit-usd N`, "
+        "submit another task with a higher limit if its task file sets this one, or wait until"
+    )
+    assert Refusal.parse(short.to_json(), "limit").remedy == short.remedy
+
+
+def test_without_a_task_no_limit_is_that_of_a_task_file() -> None:
+    assert "task" not in refusal().remedy
 
 
 @pytest.mark.parametrize(
@@ -145,10 +165,10 @@ def test_after_a_denial_tasks_are_submitted_anew_and_other_callers_take_another_
 
 def test_what_is_stored_is_read_again_unchanged() -> None:
     short = refusal(replace(SPENT, reserve=Amount(100, 7)))
-    assert Refusal.parse(short.to_json(), "limit") == replace(short, of_task=True)
+    assert Refusal.parse(short.to_json(), "limit") == replace(short, of_task=True, maybe_requested=True)
 
 
 def test_a_refusal_that_was_stored_before_reserves_were_is_read_without_one() -> None:
     stored = refusal().to_json()
     del stored["reserve"]
-    assert Refusal.parse(stored, "limit") == replace(refusal(), of_task=True)
+    assert Refusal.parse(stored, "limit") == replace(refusal(), of_task=True, maybe_requested=True)

@@ -1,4 +1,4 @@
-"""JSON bodies: limits on size, number of values and nesting; numbers must be finite."""
+"""JSON bodies: limits on size, number of values and nesting; numbers must be finite, names occur once in an object."""
 
 import asyncio
 import json
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from fastapi.exceptions import RequestValidationError
 
 from purser.budget.errors import InvalidRequest
+from purser.budget.json_objects import read_object
 
 MAX_FORM = 8 * 2**10
 """Most bytes of the body of an unauthenticated request."""
@@ -53,16 +54,19 @@ def read_json(body: bytes) -> Any:
 
     Raises:
         RequestValidationError: it is not JSON, nested too deeply, or has a number that is not finite; names the place.
-        InvalidRequest: it has too many values.
+        InvalidRequest: it has too many values, or a name twice in one object.
     """
     check_size(body)
     try:
-        value = json.loads(body)
+        value = json.loads(body, object_pairs_hook=read_object)
+    except InvalidRequest:
+        raise
     except json.JSONDecodeError as error:
         raise RequestValidationError([{"type": "json_invalid", "loc": ("body", error.pos), "msg": error.msg}]) from None
-    except (RecursionError, ValueError):  # nested too deeply, a number of thousands of digits, or not UTF-8
-        fault = {"type": "json", "loc": ("body",), "msg": "not readable as JSON: nest less, write shorter numbers"}
-        raise RequestValidationError([fault]) from None
+    except UnicodeDecodeError as error:
+        raise _fault((), f"not text in {error.encoding} at byte {error.start}: send UTF-8") from None
+    except (RecursionError, ValueError):  # nested too deeply, or a number of thousands of digits
+        raise _fault((), "not readable as JSON: nest less, write shorter numbers") from None
     check_values(value)
     return value
 

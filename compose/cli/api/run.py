@@ -51,9 +51,13 @@ def run(
 
 def _read(file: Path) -> Any:
     from purser.activities.errors import InvalidTask
+    from purser.budget.errors import InvalidRequest
+    from purser.budget.json_objects import read_object
 
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=read_object)
+    except InvalidRequest as error:
+        raise InvalidTask(f"{str(file)!r}: {error}") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise InvalidTask(f"{str(file)!r} is not JSON: {error.msg} at {where}") from None

@@ -69,7 +69,14 @@ def test_numbers_that_json_does_not_know_are_refused_with_their_place(number: st
 def test_what_is_no_json_is_refused_at_the_character_where_it_stops() -> None:
     assert problem(b'{"a": }') == ("body", "body stops being JSON at character 6")
     assert problem(b"1" * 5_000)[0] == "body"
-    assert problem(b'"\xff"')[0] == "body"
+    assert problem(b'"\xff"') == ("body", "body is not valid: not text in utf-8 at byte 1: send UTF-8")
+
+
+def test_a_name_that_occurs_twice_in_an_object_is_refused_and_named() -> None:
+    assert read_json(b'{"a": {"limit": 1}, "b": [{"limit": 1}, {"limit": 2}]}')["b"] == [{"limit": 1}, {"limit": 2}]
+    for twice in (b'{"limit": 1, "a": 1, "limit": 2}', b'[{"a": {"limit": 1, "limit": 1}}]'):
+        with pytest.raises(InvalidRequest, match="'limit' occurs twice in one object: state it once"):
+            read_json(twice)
 
 
 def test_values_are_counted_before_any_is_made_and_texts_count_as_one() -> None:

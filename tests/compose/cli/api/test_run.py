@@ -75,6 +75,7 @@ def test_an_invalid_task_file_is_exit_code_1_and_says_where(purser: Commands, tm
         (b'{"session_id": "s",', "line 1"),
         (b"\xff", "UTF-8"),
         (b"[" * 100_000, "not JSON"),
+        (b'{"budget": {"task": {"mode": "hard"}}, "budget": {}}', "bad.json': 'budget' occurs twice"),
         (b'{"limit": NaN}', "not JSON"),
         (b'{"limit": 1e999}', "not JSON"),
         (b"{}", "session_id"),

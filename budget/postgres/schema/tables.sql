@@ -95,9 +95,16 @@ create table balances (
 -- For metrics. Calls change no column of it, so that their updates stay off all indexes.
 create index balances_awake on balances (tenant, scope_id, window_start) where not dormant;
 
+-- An id ends in 20 random bits: a sequence goes back when a backup is restored, or a standby without the last commits takes
+-- over, and a late report of a lost hold would charge another one that was given its id.
+create sequence hold_numbers;
+create function new_hold_id() returns bigint language sql volatile as $$
+    select (nextval('hold_numbers') << 20) | floor(random() * 1048576)::bigint
+$$;
+
 create table holds (
     tenant        text not null,
-    hold_id       bigint generated always as identity,
+    hold_id       bigint not null default new_hold_id(),
     key           text not null,
     digest        bytea,                              -- null: the key was closed before its first use
     path          text[] not null default '{}',
@@ -123,6 +130,7 @@ create table holds (
     primary key (tenant, hold_id),
     check ((state = 'held') or (tokens = 0 and nano = 0))
 ) with (fillfactor = 70);
+alter sequence hold_numbers owned by holds.hold_id;
 -- Partial for the same reason.
 create unique index holds_key on holds (tenant, key) where key is not null;
 create index holds_open on holds (expires_at) where state = 'held';

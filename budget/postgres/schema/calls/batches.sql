@@ -203,7 +203,7 @@ begin
     into f_start, f_limit, f_nano, f_mode, f_policy from ledger_policies_of(p_tenant, f_scope, f_task, p_defaults) p;
 
     -- Their ids are taken before they are inserted, so that each ask knows its own.
-    v_ids := array(select nextval('holds_hold_id_seq') from generate_series(1, cardinality(p_keys)));
+    v_ids := array(select new_hold_id() from generate_series(1, cardinality(p_keys)));
     with paths as materialized (
         select f.grp, string_to_array(p_paths[f.grp], ' ') as path, string_to_array(p_labels[f.grp], ' ') as labels, p_tasks[f.grp] as task,
                array_agg(f.scope_id order by f.ord) as scope_ids, array_agg(f.start order by f.ord) as starts,
@@ -212,7 +212,7 @@ begin
         where f.grp <> all (v_fresh) group by f.grp
     ), made as (
         insert into holds (tenant, hold_id, key, digest, path, labels, task, model, scope_ids, window_starts, state, asked_tokens, asked_nano,
-                           tokens, nano, views, lease, expires_at, created_at) overriding system value
+                           tokens, nano, views, lease, expires_at, created_at)
         select p_tenant, a.id, a.key, a.digest, p.path, p.labels, p.task, a.model, p.scope_ids, p.starts,
                'held', a.tokens, a.nano, a.tokens, a.nano, p.policies, a.lease, v_now + a.lease, v_now
         from unnest(v_ids, p_keys, p_digests, p_groups, p_models, p_tokens, v_nanos, p_leases)
@@ -273,7 +273,7 @@ begin
         v_plain := coalesce(v_plain, '{}');
         delete from holds h using unnest(v_held) with ordinality x (hold_id, ord)
         where h.tenant = p_tenant and h.hold_id = any (v_held) and h.hold_id = x.hold_id and x.ord <> all (v_plain);
-        insert into holds (tenant, hold_id, key, digest, state, created_at) overriding system value
+        insert into holds (tenant, hold_id, key, digest, state, created_at)
         select p_tenant, v_held[x.ord], p_keys[x.ord], p_digests[x.ord], 'none', v_now from unnest(v_short) x (ord) order by p_keys[x.ord];
         v_asked := array(select distinct p_groups[x.ord] from unnest(v_short) x (ord));
         select coalesce(array_agg(a.ord order by a.ord), '{}'), coalesce(array_agg(a.hold_id order by a.ord), '{}'),

@@ -327,3 +327,24 @@ async def test_verbs_join_the_transaction_of_their_caller(books: Books, pool: Po
     async with pool.acquire() as own, own.transaction():
         await books.ledger.settle(TENANT, first, 1, report(90), connection=own)
     assert await books.balance() == {"spent": 90, "held": 100}
+
+
+async def test_the_id_of_a_lost_hold_is_given_to_no_other(books: Books, pool: Pool) -> None:
+    """After a restore, or a failover to a standby without the last commits, the sequence goes on from before."""
+    await books.hold("first", 1)
+    number = await pool.fetchval("select last_value from hold_numbers")
+    async with pool.acquire() as own:
+        transaction = own.transaction()
+        await transaction.start()
+        lost = [(await books.ledger.hold(TENANT, request(f"lost{n}", 100), own)).hold_id for n in range(3)]
+        await transaction.rollback()
+    await pool.execute("select setval('hold_numbers', $1)", number)
+    async with pool.acquire() as own:
+        await books.ledger.hold(TENANT, request("alone", 5), own)
+    await books.hold("in a batch", 5)
+    await books.ledger.release(TENANT, key="closed unused")
+    for hold_id in lost:
+        assert hold_id is not None
+        with pytest.raises(NotFound):
+            await books.settle(hold_id, 90)
+    assert await books.balance() == {"held": 11}

@@ -78,6 +78,11 @@ def trying(key: str, tries: int) -> Iterator[None]:
         _tried.reset(token)
 
 
+def is_under_hold() -> bool:
+    """Whether this code runs in a block of `under_hold`."""
+    return _held.get()
+
+
 @contextmanager
 def under_hold() -> Iterator[None]:
     """Calls of adapters in this block are errors: what runs in it is held as a whole."""

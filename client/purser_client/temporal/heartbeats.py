@@ -29,8 +29,12 @@ class Heartbeats(ActivityOutboundInterceptor):
     async def sent(self, info: activity.Info) -> AsyncIterator[None]:
         """Sends them until the end of the block.
 
-        They repeat the details of the activity's own last one, or of the attempt before, which it may need.
+        They repeat the details of the activity's own last one, or of the attempt before, which it may need. A local
+        activity has none.
         """
+        if info.is_local:
+            yield
+            return
         every = info.heartbeat_timeout.total_seconds() / 3 if info.heartbeat_timeout else _EVERY_S
 
         async def beat() -> None:

@@ -2,7 +2,9 @@
 
 import hashlib
 import logging
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
@@ -12,13 +14,13 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from temporalio.worker import ActivityInboundInterceptor, ActivityOutboundInterceptor, ExecuteActivityInput
 
 from purser_client.calls.async_call import AsyncCall
-from purser_client.calls.options import trying, under_hold
+from purser_client.calls.options import is_under_hold, trying, under_hold
 from purser_client.client import AsyncPurser
-from purser_client.errors import ApprovalNeeded, BudgetBusy, InvalidRequest, NotAdmitted
+from purser_client.errors import ApprovalNeeded, BudgetBusy, CannotHold, InvalidRequest, NotAdmitted
 from purser_client.paths import budget_path
 from purser_client.temporal.estimates import Estimate
 from purser_client.temporal.heartbeats import Heartbeats
-from purser_client.temporal.paths import path_of
+from purser_client.temporal.paths import HEADER, path_of
 from purser_client.usage import plain
 
 _SHORTEST_DELAY_MS = 100
@@ -61,7 +63,7 @@ class Holding(ActivityInboundInterceptor):
 
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:
         info = activity.info()
-        if not info.in_workflow:
+        if is_under_hold():  # of the same plugin, where both the client and the worker have it
             return await super().execute_activity(input)
         if not self._terms.matches(info.activity_type):
             return await self._pass_on(info, input)
@@ -78,12 +80,10 @@ class Holding(ActivityInboundInterceptor):
 
     async def _pass_on(self, info: activity.Info, input: ExecuteActivityInput) -> Any:
         """Runs an activity whose calls, if it has any, are held by an adapter inside of it."""
-        try:
-            with budget_path(*path_of(input.headers, str(info.workflow_id))), trying(_key(info), info.attempt):
-                return await super().execute_activity(input)
-        except NotAdmitted as error:
-            # Without the cause: its stack would be most of the failure, and Temporal cuts what it shows of a retry.
-            raise self._failure(error) from None
+        named = info.in_workflow or HEADER in input.headers  # otherwise the adapter has a path of its own
+        path = budget_path(*_path(info, input)) if named else nullcontext()
+        with self._failures(), path, trying(_key(info), _tries(info)):
+            return await super().execute_activity(input)
 
     async def _admitted(self, info: activity.Info, input: ExecuteActivityInput) -> AsyncCall:
         """A call whose attempt has started.
@@ -91,13 +91,8 @@ class Holding(ActivityInboundInterceptor):
         Raises:
             ApplicationError: the budget does not admit it, or not yet, or it cannot be held at all.
         """
-        try:
+        with self._failures():
             return await self._begin(info, input)
-        except NotAdmitted as error:
-            # Without the cause: its stack would be most of the failure, and Temporal cuts what it shows of a retry.
-            raise self._failure(error) from None
-        except InvalidRequest as error:
-            raise ApplicationError(str(error), type=type(error).__name__, non_retryable=True) from None
 
     async def _begin(self, info: activity.Info, input: ExecuteActivityInput) -> AsyncCall:
         call = self._call(info, input)
@@ -115,9 +110,9 @@ class Holding(ActivityInboundInterceptor):
         An attempt whose worker has died leaves its hold open, and the next one joins it; the same goes for one that
         waits for a person. So every attempt tries the keys of those before it.
         """
-        terms, estimate = self._terms, self._terms.estimate(input)
+        terms, estimate, tries = self._terms, self._terms.estimate(input), _tries(info)
         return terms.purser.call(
-            path_of(input.headers, str(info.workflow_id)),
+            _path(info, input),
             model=estimate.model,
             messages=[plain(one) for one in input.args] if estimate.messages is None else estimate.messages,
             tools=estimate.tools,
@@ -125,8 +120,8 @@ class Holding(ActivityInboundInterceptor):
             input_tokens=estimate.input_tokens,
             nano_usd=estimate.nano_usd,
             key=_key(info),
-            attempt=1 if info.attempt == 1 else None,
-            tries=info.attempt,
+            attempt=1 if tries == 1 else None,
+            tries=tries,
             lease_s=terms.lease_s,
             wait_s=terms.wait_s,
             approval_s=terms.approval_s,
@@ -146,6 +141,17 @@ class Holding(ActivityInboundInterceptor):
         except Exception as error:  # the user's own function among it
             log.warning("the estimate of call %s is charged: %r", call.key, error)
 
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Raises what the block raises of the client as Temporal is to treat it: to be tried again when, or never."""
+        # Without the cause: its stack would be most of the failure, and Temporal cuts what it shows of a retry.
+        try:
+            yield
+        except NotAdmitted as error:
+            raise self._failure(error) from None
+        except (InvalidRequest, CannotHold) as error:
+            raise ApplicationError(str(error), type=type(error).__name__, non_retryable=True) from None
+
     def _failure(self, error: NotAdmitted) -> ApplicationError:
         details = error.answer.model_dump(mode="json")
         kind = type(error).__name__
@@ -160,8 +166,22 @@ class Holding(ActivityInboundInterceptor):
         return ApplicationError(str(error), details, type=kind, next_retry_delay=delay, category=category)
 
 
+def _path(info: activity.Info, input: ExecuteActivityInput) -> list[str]:
+    return path_of(input.headers, info.workflow_id or info.activity_id)
+
+
+def _tries(info: activity.Info) -> int:
+    """How often the activity was tried at most, this time included; 1: this is surely the first time."""
+    # The attempt is 1 again after `temporal activity reset`, and in a local activity whose worker has died.
+    first = info.attempt == 1 and not info.is_local and info.current_attempt_scheduled_time == info.scheduled_time
+    return 1 if first else sys.maxsize
+
+
 def _key(info: activity.Info) -> str:
     """The same in every attempt; another one where a workflow uses the id of an activity again."""
-    scheduled = "" if info.is_local else f"/{round(info.scheduled_time.timestamp() * 1_000)}"
-    key = f"{info.workflow_id}/{info.workflow_run_id}/{info.activity_id}{scheduled}"
+    if info.in_workflow:
+        scheduled = "" if info.is_local else f"/{round(info.scheduled_time.timestamp() * 1_000)}"
+        key = f"{info.workflow_id}/{info.workflow_run_id}/{info.activity_id}{scheduled}"
+    else:
+        key = f"{info.activity_id}/{info.activity_run_id}"
     return key if len(key) <= _LONGEST_KEY else hashlib.sha256(key.encode()).hexdigest()

@@ -1,13 +1,17 @@
 """The plugin of a Temporal client or worker."""
 
-from collections.abc import Collection
+import logging
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
+from temporalio.client import HeaderCodecBehavior
 from temporalio.plugin import SimplePlugin
 from temporalio.worker import (
     ActivityInboundInterceptor,
     Interceptor,
+    Worker,
+    WorkerConfig,
     WorkflowInboundInterceptor,
     WorkflowInterceptorClassInput,
     WorkflowRunner,
@@ -15,10 +19,13 @@ from temporalio.worker import (
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from purser_client.client import AsyncPurser
+from purser_client.errors import invalid
 from purser_client.temporal.estimates import Estimating, Reading
 from purser_client.temporal.frameworks import MODEL_ACTIVITIES, estimate_of, usage_of
 from purser_client.temporal.holding import Holding, Terms
-from purser_client.temporal.paths import PathInbound
+from purser_client.temporal.paths import ENCODED_REMEDY, PathClient, PathInbound
+
+log = logging.getLogger("purser_client")
 
 
 class PurserPlugin(SimplePlugin):
@@ -53,10 +60,14 @@ class PurserPlugin(SimplePlugin):
             approval_s: How long an attempt waits for a person, with heartbeats, before it leaves the waiting to
                 Temporal. Shorter than `start_to_close_timeout`.
             ask_again_s: Seconds until the next attempt then looks again.
+
+        Raises:
+            InvalidRequest: `activities` are no names.
         """
+        self._names = _listed(activities)
         terms = Terms(
             purser=purser,
-            matches=lambda activity_type: any(fnmatchcase(activity_type, name) for name in activities),
+            matches=lambda activity_type: any(fnmatchcase(activity_type, name) for name in self._names),
             estimate=estimate_of if estimate is None else lambda input: estimate(input.args),
             usage=usage_of if usage is None else lambda input, result: usage(result),
             lease_s=lease_s,
@@ -64,7 +75,55 @@ class PurserPlugin(SimplePlugin):
             approval_s=approval_s,
             ask_again_s=ask_again_s,
         )
-        super().__init__("purser.PurserPlugin", interceptors=[_Around(terms)], workflow_runner=_passing_through)
+        super().__init__(
+            "purser.PurserPlugin", interceptors=[_Around(terms), PathClient()], workflow_runner=_passing_through
+        )
+
+    def configure_worker(self, config: WorkerConfig) -> WorkerConfig:
+        """See base class.
+
+        Raises:
+            ValueError: the worker would not read the headers that it writes.
+        """
+        client = config["client"]
+        behavior = client.config(active_config=True)["header_codec_behavior"]
+        encodes = behavior is HeaderCodecBehavior.WORKFLOW_ONLY_CODEC and client.data_converter.payload_codec
+        if encodes and config.get("activities"):
+            raise ValueError(f"with WORKFLOW_ONLY_CODEC, activities do not decode their headers. {ENCODED_REMEDY}")
+        return super().configure_worker(config)
+
+    async def run_worker(self, worker: Worker, next: Callable[[Worker], Awaitable[None]]) -> None:
+        """See base class. Only here all plugins have added their activities."""
+        if activities := worker.config(active_config=True)["activities"]:
+            self._warn_of_names(set(map(_type_of, activities)), worker.task_queue)
+        await super().run_worker(worker, next)
+
+    def _warn_of_names(self, types: set[str | None], task_queue: str) -> None:
+        """Warns of names that no activity of a worker has: a call that is not listed has no budget."""
+        if None in types:  # a dynamic activity, which may be called anything
+            return
+        missing = [name for name in self._names if not any(fnmatchcase(str(one), name) for one in types)]
+        if missing != self._names:  # nobody has the activities of all frameworks
+            missing = [name for name in missing if name not in MODEL_ACTIVITIES]
+        if missing:
+            wanted, known = ", ".join(missing), ", ".join(sorted(map(str, types)))
+            log.warning("no activity of the worker of %r is called %s; it has %s", task_queue, wanted, known)
+
+
+def _listed(activities: object) -> list[str]:
+    """The names. Raises `InvalidRequest` for others, and for one text, which would be read by letters."""
+    if isinstance(activities, Collection) and not isinstance(activities, str):
+        names = list(activities)
+        if all(isinstance(name, str) for name in names):
+            return sorted(names)
+    detail = f"activities={activities!r:.140} is no collection of names"
+    raise invalid(detail, "Write for example activities={'ask_model'}.", "activities")
+
+
+def _type_of(function: object) -> str | None:
+    """The type of an activity; `None`: any."""
+    name: str | None = getattr(function, "__temporal_activity_definition").name
+    return name
 
 
 class _Around(Interceptor):

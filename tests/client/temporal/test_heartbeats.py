@@ -22,10 +22,10 @@ class Server(ActivityOutboundInterceptor):
         self.got.append(details)
 
 
-async def sent(*own: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+async def sent(*own: Any, before: tuple[Any, ...] = (), is_local: bool = False) -> list[tuple[Any, ...]]:
     """The first heartbeat of the plugin, after those of the activity."""
     server, environment = Server(), ActivityEnvironment()
-    environment.info = replace(environment.info, heartbeat_details=before)
+    environment.info = replace(environment.info, heartbeat_details=before, is_local=is_local)
 
     async def run() -> None:
         heartbeats = Heartbeats(server)
@@ -49,3 +49,7 @@ async def test_they_repeat_the_details_of_the_attempt_before() -> None:
 
 async def test_an_activity_may_clear_its_details() -> None:
     assert await sent((), before=("page", 0)) == [()]
+
+
+async def test_a_local_activity_has_none() -> None:
+    assert await sent(is_local=True) == []

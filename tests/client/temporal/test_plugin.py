@@ -4,28 +4,33 @@ import os
 import subprocess
 import sys
 import uuid
+import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 from temporalio.api.workflow.v1 import PendingActivityInfo
-from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.client import Client, HeaderCodecBehavior, WorkflowFailureError, WorkflowHandle
 from temporalio.exceptions import ActivityError, ApplicationError
 from temporalio.worker import Replayer
 
 from purser.compose.demo.provider import Fault, FaultKind, Reply, Rule
-from purser_client.temporal import PurserPlugin
+from purser_client import AsyncPurser, InvalidRequest
+from purser_client.temporal import MODEL_ACTIVITIES, PurserPlugin, budget_path
 from tests.client.conftest import MODEL, PATH, World
-from tests.client.temporal.project import Answering, worker_of
+from tests.client.temporal.project import Answering, ask_model, shout, worker_of
 from tests.support.world import eventually
 
 pytestmark = pytest.mark.stack
 ROOT = Path(__file__).parents[3]
 OUTPUT = 30
+NOWHERE = AsyncPurser("http://127.0.0.1:9", "none")
 ENV = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "client")))}
 
 
@@ -55,13 +60,17 @@ class Project:
         self, path: list[str] | None = None, workflow_id: str = "", **request: Any
     ) -> WorkflowHandle[Answering, str]:
         """Starts the workflow."""
-        asked = {"model": MODEL, "messages": [{"role": "user", "content": "hello there"}], "max_tokens": OUTPUT}
         return await self.client.start_workflow(
             Answering.run,
-            args=[asked | {"api_base": self.world.provider.api_base} | request, PATH if path is None else path],
+            args=[self.request() | request, PATH if path is None else path],
             id=workflow_id or str(uuid.uuid4()),
             task_queue=self.task_queue,
         )
+
+    def request(self) -> dict[str, Any]:
+        """What the model is asked."""
+        asked = {"model": MODEL, "messages": [{"role": "user", "content": "hello there"}], "max_tokens": OUTPUT}
+        return asked | {"api_base": self.world.provider.api_base}
 
     async def attempts(self) -> list[tuple[int, str]]:
         """Number and state of every attempt, in the order of their holds."""
@@ -104,6 +113,66 @@ async def test_an_answer_is_held_and_charged_as_it_was_served(project: Project) 
     history = await handle.fetch_history()
     plugin = PurserPlugin(await project.world.client())
     await Replayer(workflows=[Answering], plugins=[plugin]).replay_workflow(history)
+
+
+async def test_a_plugin_of_client_and_worker_holds_once_also_without_a_workflow(
+    project: Project, temporal_address: str
+) -> None:
+    project.world.provider.control.add_fault(Fault(kind=FaultKind.RATE_LIMITED, times=1))
+    plugin = PurserPlugin(await project.world.client(), activities={"ask_model*"})
+    client = await Client.connect(temporal_address, namespace=project.client.namespace, plugins=[plugin])
+    with warnings.catch_warnings(action="ignore"):  # of Temporal, which notices the second one
+        worker = worker_of(client, project.task_queue, plugin)
+    async with worker:
+        with budget_path(*PATH):
+            await client.execute_activity(
+                ask_model,
+                project.request(),
+                id=f"order-{uuid.uuid4()}",
+                task_queue=project.task_queue,
+                start_to_close_timeout=timedelta(minutes=1),
+            )
+    assert await project.attempts() == [(1, "reported")] * 2
+    assert await project.world.figures() == (project.world.served_tokens()[-1], 0)
+
+
+@pytest.mark.parametrize("activities", ["ask_model", [ask_model], 5], ids=["one text", "a function", "a number"])
+def test_activities_are_names_and_a_single_text_is_not_read_letter_by_letter(activities: Any) -> None:
+    with pytest.raises(InvalidRequest, match=r"is no collection of names. Write for example activities={'ask_model'}"):
+        PurserPlugin(NOWHERE, activities=activities)
+
+
+@pytest.mark.parametrize(
+    ("names", "unknown"),
+    [
+        ({"ask_model", "shou*"}, None),
+        ({"ask_modle", "shout"}, "ask_modle"),
+        (MODEL_ACTIVITIES | {"ask_model"}, None),
+        (MODEL_ACTIVITIES, "agent__*__model_compact_messages, agent__*__model_request, "),
+        ((), None),
+    ],
+    ids=["all are there", "a typing error", "one framework is there", "none is there", "none is held"],
+)
+async def test_a_worker_warns_of_names_that_no_activity_of_it_has(
+    names: Any, unknown: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run(worker: Any) -> None:
+        pass
+
+    config = {"activities": [ask_model, shout]}
+    worker: Any = SimpleNamespace(config=lambda active_config: config, task_queue="q")
+    await PurserPlugin(NOWHERE, activities=names).run_worker(worker, run)
+    said = [record.getMessage() for record in caplog.records]
+    assert [one.partition(" is called ")[2].startswith(unknown or "-") for one in said] == [True] * bool(unknown)
+
+
+def test_a_worker_that_would_not_read_its_own_headers_is_not_made() -> None:
+    client: Any = SimpleNamespace(
+        config=lambda active_config: {"header_codec_behavior": HeaderCodecBehavior.WORKFLOW_ONLY_CODEC},
+        data_converter=SimpleNamespace(payload_codec=object()),
+    )
+    with pytest.raises(ValueError, match="header_codec_behavior"):
+        PurserPlugin(NOWHERE).configure_worker({"client": client, "activities": [ask_model]})
 
 
 async def test_without_a_path_the_session_is_the_workflow(project: Project) -> None:

@@ -10,6 +10,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from purser.activities.runtime.background import repeat
@@ -39,7 +40,7 @@ class Gap(StrEnum):
     FORGOTTEN = "forgotten"
     """Retention has deleted events after its position: it resumes with the oldest available event."""
     AHEAD = "ahead"
-    """Its position has not been assigned, as after a restore from a backup: it resumes with new events."""
+    """Its position has not been assigned, as after a restore or failover that lost events: it resumes with new ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,10 @@ class Start:
 
 
 class Subscription(AsyncIterator[Event]):
-    """The events of one tenant for one subscriber: `async for event in subscription`. Ends when the feed does."""
+    """The events of one tenant for one subscriber: `async for event in subscription`. Ends when the feed does.
+
+    It also ends, with `gap` set, when Postgres has lost events that this feed has read.
+    """
 
     def __init__(
         self,
@@ -64,6 +68,7 @@ class Subscription(AsyncIterator[Event]):
         start: Start | None,
     ) -> None:
         self.tenant = tenant
+        self.gap: Gap | None = None
         self._feed = feed
         self._kinds = None if kinds is None else sorted(set(kinds))
         self._scopes = None if scopes is None else sorted({str(scope) for scope in scopes})
@@ -88,8 +93,9 @@ class Subscription(AsyncIterator[Event]):
         """Removes at most `most` events from the buffer."""
         return [self._events.popleft() for _ in range(min(most, len(self._events)))]
 
-    def end(self) -> None:
-        """Ends the subscription."""
+    def end(self, gap: Gap | None = None) -> None:
+        """Ends the subscription; `gap`: because its position is not valid any more."""
+        self.gap = gap
         self._ended = True
         self._wakeup.set()
 
@@ -132,8 +138,10 @@ class Feed:
         self.position = 0
         """Position up to which the reader has distributed events."""
         self._events = events
+        self._last: Event | None = None
+        """The event at that position, if the reader has read one there."""
         self._subscriptions: defaultdict[str, set[Subscription]] = defaultdict(set)
-        self._encoded: OrderedDict[int, bytes] = OrderedDict()
+        self._encoded: OrderedDict[tuple[int, datetime], bytes] = OrderedDict()
         self._poked = asyncio.Event()
         self._started = asyncio.Event()
         self._pagers = asyncio.Semaphore(PAGERS)
@@ -155,6 +163,7 @@ class Feed:
             LedgerUnavailable
         """
         await self._started.wait()
+        await self._follow_newest()
         gap = None if after is None else await self._gap(tenant, after)
         return Start(self.position if after is None or gap is Gap.AHEAD else after, gap)
 
@@ -199,14 +208,14 @@ class Feed:
         """Ends all subscriptions, including later ones."""
         self._closed = True
         self._started.set()
-        for subscription in [one for group in self._subscriptions.values() for one in group]:
-            subscription.end()
+        self._end_all(None)
 
     def encoded(self, event: Event, encode: Callable[[Event], bytes]) -> bytes:
         """Encodes an event, once for all subscribers at about the same position."""
-        known = self._encoded.get(event.position)
+        key = event.position, event.at  # a failover that loses events gives their positions to others
+        known = self._encoded.get(key)
         if known is None:
-            known = self._encoded[event.position] = encode(event)
+            known = self._encoded[key] = encode(event)
             if len(self._encoded) > BUFFER:
                 self._encoded.popitem(last=False)
         return known
@@ -221,20 +230,36 @@ class Feed:
     async def _step(self) -> None:
         while await self._events.number() == BATCH:
             pass
-        if not self._subscriptions:
-            newest = await self._events.newest()
-            # A subscriber that joined meanwhile must get the events in between.
-            if not self._subscriptions:
-                self.position = newest
+        await self._follow_newest()
         self._started.set()
         while self._subscriptions:
-            events = await self._events.after(self.position, READ)
+            # With the last one again: if it is another one, Postgres has lost events, and their positions are reused.
+            read = await self._events.after(self.position - 1, READ)
+            events = [event for event in read if event.position > self.position]
+            last = read[0] if len(read) > len(events) else None
+            if self._last not in (None, last) if read else await self._events.newest() < self.position:
+                self.position, self._last = await self._events.newest(), None
+                self._end_all(Gap.AHEAD)
+                return
+            self._last = events[-1] if events else last
             if events:
                 # First of all: whoever joins from here on reads these events from the table.
                 self.position = events[-1].position
                 await self._offer(events)
-            if len(events) < READ:
+            if len(read) < READ:
                 return
+
+    async def _follow_newest(self) -> None:
+        """Goes to the newest event, forward or back, while there are no subscribers."""
+        if not self._subscriptions:
+            newest = await self._events.newest()
+            # A subscriber that joined meanwhile must get the events in between.
+            if not self._subscriptions:
+                self.position, self._last = newest, None
+
+    def _end_all(self, gap: Gap | None) -> None:
+        for subscription in [one for group in self._subscriptions.values() for one in group]:
+            subscription.end(gap)
 
     async def _offer(self, events: Sequence[Event]) -> None:
         """Offers events to their subscribers, to a few of them at a time: each that wakes up writes at once."""

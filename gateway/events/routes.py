@@ -11,6 +11,7 @@ from purser.budget.scopes import Scope
 from purser.gateway.access.auth import WorkReader, check_tenant
 from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.errors import Forbidden
+from purser.gateway.events.feed import Gap
 from purser.gateway.events.stream import EventStream, comment, encode
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Use
@@ -70,8 +71,8 @@ async def follow(
     """Streams events: budgets, approvals, compressions, progress of tasks. Without an id only new events.
 
     `id` is the position from which to resume, `event` the kind, `data` JSON with `at`, `scope` and `data`. An event
-    `gap` comes first if a client cannot resume exactly where it left off. A key of role `agent` gets the kinds
-    `compression`, `task`, `agent` and `turn`.
+    `gap` comes first if a client cannot resume exactly where it left off, and last if the database has lost events. A
+    key of role `agent` gets the kinds `compression`, `task`, `agent` and `turn`.
     """
     scopes = None if scope is None else [Scope.parse(one) for one in scope]
     check_tenant(caller, *(scopes or ()))
@@ -81,15 +82,19 @@ async def follow(
     async def stream() -> AsyncGenerator[bytes, None]:
         yield comment("purser", retry_ms=RETRY_MS)
         if start.gap is not None:
-            yield encode(event="gap", data=json.dumps({"reason": start.gap}))
+            yield _gap(start.gap)
         async with use.feed.subscribe(caller.tenant, kinds, start, scopes=scopes) as events:
             async for event in events:
                 yield b"".join(use.feed.encoded(one, _encode) for one in (event, *events.take(MAX_JOINED - 1)))
-        yield comment("the gateway is stopping: reconnect")
+        yield comment("the gateway is stopping: reconnect") if events.gap is None else _gap(events.gap)
 
     answer = EventStream(stream(), use.limits.stream(caller))
     answer.headers[POSITION] = str(start.position)
     return answer
+
+
+def _gap(reason: Gap) -> bytes:
+    return encode(event="gap", data=json.dumps({"reason": reason}))
 
 
 def _encode(event: Event) -> bytes:

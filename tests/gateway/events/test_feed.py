@@ -189,9 +189,9 @@ async def test_an_event_that_another_process_has_shown_already_is_not_shown_agai
     await events.number()
     async with running(pool) as feed:
         await until(lambda: feed.position == 1)
-        feed.position = 0  # it has not read what the client has seen elsewhere
         start = await feed.start(TENANT, 1)
         assert start == Start(1, None)
+        feed.position = 0  # it has not read what the client has seen elsewhere
         async with feed.subscribe(TENANT, start=start) as own:
             await put_events(pool, 2)
             assert await take(own, 1) == [2]
@@ -218,6 +218,39 @@ async def test_a_position_that_was_never_given_continues_with_what_comes(pool: P
     async with feed.subscribe(TENANT, start=start) as events:
         await put_events(pool, 2)
         assert await take(events, 1) == [2]
+
+
+@pytest.mark.parametrize("written", [0, 2, 5])
+async def test_when_postgres_has_lost_events_that_were_read_subscriptions_end_with_a_gap(
+    pool: Pool, written: int
+) -> None:
+    events = Away(pool)
+    async with running(pool, events) as feed, feed.subscribe(TENANT, start=OLDEST) as own:
+        await put_events(pool, *range(5))
+        assert await take(own, 5) == [0, 1, 2, 3, 4]
+        events.away = True
+        await pool.execute("delete from events where position > 2")
+        await pool.execute("select setval('event_positions', 2)")
+        await put_events(pool, *range(10, 10 + written))
+        events.away = False
+        async with asyncio.timeout(30):
+            assert await anext(own, None) is None
+        assert own.gap is Gap.AHEAD
+        assert await feed.start(TENANT, None) == Start(2 + written, None)
+        async with feed.subscribe(TENANT) as again:
+            await put_events(pool, 99)
+            [found] = await read(again, 1)
+        assert feed.encoded(found, lambda event: str(event.data["n"]).encode()) == b"99"
+
+
+async def test_while_retention_deletes_the_last_event_that_was_read_a_subscription_goes_on(pool: Pool) -> None:
+    async with running(pool) as feed, feed.subscribe(TENANT, start=OLDEST) as own:
+        await put_events(pool, 1)
+        assert await take(own, 1) == [1]
+        assert await Events(pool).forget(timedelta(0)) == 1
+        await until(lambda: feed._last is None)
+        await put_events(pool, 2)
+        assert await take(own, 1) == [2]
 
 
 async def test_when_it_stops_all_subscriptions_end(pool: Pool) -> None:

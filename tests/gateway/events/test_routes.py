@@ -208,6 +208,20 @@ async def test_a_client_that_comes_back_after_retention_gets_a_gap(
     assert numbers([oldest]) == [3]
 
 
+async def test_a_stream_ends_with_a_gap_when_postgres_has_lost_its_events(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    listener = Listener(admin)
+    async with listener.open("?after=0") as lines:
+        await put_events(gateway.pool, 1, 2)
+        await listener.read(lines, 2)
+        await gateway.pool.execute("delete from events")
+        await listener.read(lines, 3)
+        assert (listener.seen[-1]["event"], listener.seen[-1]["data"]) == ("gap", {"reason": "ahead"})
+        async with asyncio.timeout(30):
+            assert not [line async for line in lines if line], "nothing follows"
+
+
 async def test_a_quiet_stream_shows_that_it_lives(
     gateway: RunningGateway, admin: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,9 +4,11 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
+
+import structlog
 
 from purser.activities.calls.attempts import Attempt, Attempts, NotStarted, anew, known_usage, renewed
 from purser.activities.calls.patience import outlasting
@@ -17,8 +19,8 @@ from purser.activities.runtime.background import in_background
 from purser.budget.approvals import ApprovalState
 from purser.budget.climbs import Climb, StepReached
 from purser.budget.errors import BudgetError, NotFound
-from purser.budget.gate import GateAnswer, Verdict
-from purser.budget.holds import HoldAnswer, HoldRequest, HoldState
+from purser.budget.gate import Amount, GateAnswer, Verdict
+from purser.budget.holds import HoldAnswer, HoldRequest, HoldState, Report
 from purser.budget.postgres.events.events import EventKind
 from purser.budget.pricing.call_prices import Quote, quote
 from purser.budget.refusals import Refusal
@@ -36,6 +38,7 @@ _UNDECIDED_S = 10.0
 """Longest pause before a call that waits for a decision asks again: room may return without one."""
 _AGAIN = 3
 """Most further holds of an `Idempotency-Key` whose earlier calls have ended."""
+_log = structlog.get_logger(__name__)
 _jitter = random.SystemRandom()
 
 
@@ -65,6 +68,8 @@ class HeldCall:
         """The key under which it waits for a decision."""
         self._attempts = Attempts(use.ledger, use.prices, use.metrics.calls.unpriced)
         self._attempt: Attempt | None = None
+        self._asked: HoldRequest | None = None
+        """The last ask for a hold."""
         self.answer: HoldAnswer | None = None
         """The hold, once the gate has admitted the call."""
         self.steps: Sequence[Mapping[str, Any]] = ()
@@ -109,7 +114,7 @@ class HeldCall:
         self.answer = None
         self.model = model or self.model
         quoted = quote(self._use.prices, self.model, full, least)
-        request = await self._request(quoted)
+        request = self._asked = await self._request(quoted)
         try:
             answer, approval_id = await self._patiently(request, climb)
         except StepReached:
@@ -151,12 +156,47 @@ class HeldCall:
         return self._attempt.permit
 
     async def charge(self, usage: Usage, provider_request_id: str = "") -> Charged:
-        """Ends the hold with the cost of its attempt."""
+        """Ends the hold with the cost of its attempt.
+
+        If the database has lost the hold, as in a failover, the call is charged under another one. If that fails, it is
+        logged: the reply has been paid for, and reaches the client in any case.
+        """
         attempt = self._attempt
         assert attempt is not None
         report = self._attempts.report(attempt, usage, provider_request_id)
-        await outlasting(lambda: self._attempts.settle(attempt, report))
+        try:
+            await outlasting(lambda: self._attempts.settle(attempt, report))
+        except NotFound:
+            await self._charge_anew(attempt, report)
         return Charged(usage, report.nano_usd)
+
+    async def _charge_anew(self, attempt: Attempt, report: Report) -> None:
+        lost, cost = attempt.hold_id, report.amount
+        if not cost.tokens and not cost.nano_usd:
+            return
+        assert self._asked is not None
+        try:
+            request = replace(
+                self._asked,
+                key=f"{self._asked.key}.lost-{lost}",
+                ask=cost,
+                least=Amount(min(1, cost.tokens), 0),  # a report is charged in full, whatever was held
+                model=attempt.model,
+                patient=False,
+            )
+            answer = await outlasting(lambda: self._use.ledger.hold(self._caller.tenant, request))
+            if answer.hold_id is not None:
+                again = replace(attempt, hold_id=answer.hold_id, number=1)
+                await outlasting(lambda: self._attempts.settle(again, report))
+                self.answer = answer
+                return
+            reason = str(answer.gate.verdict)
+        except BudgetError as error:
+            reason = type(error).__name__
+        _log.error(
+            "a call is not charged: the database has lost its hold", tenant=self._caller.tenant, hold_id=lost,
+            model=attempt.model, tokens=cost.tokens, nano_usd=cost.nano_usd, reason=reason,
+        )  # fmt: skip
 
     async def failed(self, failure: ProviderError, usage: Usage | None) -> None:
         """Charges what a failed request has cost; an unknown cost is presumed."""

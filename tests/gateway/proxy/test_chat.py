@@ -269,6 +269,34 @@ async def test_a_repeated_key_whose_first_call_ends_before_it_is_sent_is_a_call_
     assert await proxy.spent() == (sum(reply.parse().usage.total_tokens for reply in replies), 0)
 
 
+@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize("frozen", [False, True])
+async def test_a_reply_whose_hold_the_database_has_lost_arrives_and_is_charged_unless_the_budget_refuses(
+    proxy: Proxy, streams: bool, frozen: bool
+) -> None:
+    admin = await proxy.limited(limit_tokens=50_000, mode="hard")
+    proxy.provider.control.hold()
+    client = await proxy.openai(purser_session="s1")
+
+    async def call() -> str:
+        if not streams:
+            reply = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
+            return reply.choices[0].message.content or ""
+        chunks = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50, stream=True)
+        return "".join([chunk.choices[0].delta.content or "" async for chunk in chunks if chunk.choices])
+
+    calling = asyncio.create_task(call())
+    await proxy.provider.control.wait_held()
+    await proxy.gateway.pool.execute("delete from attempts")
+    await proxy.gateway.pool.execute("delete from holds")
+    if frozen:
+        (await admin.put("/v1/budgets/session:s1", json={"frozen": True})).raise_for_status()
+    proxy.provider.control.continue_held()
+    assert await calling == "You said 2 words, beginning with: hello there"
+    [served] = proxy.provider.served()
+    assert (await proxy.spent())[0] == (0 if frozen else served.charged_tokens)
+
+
 async def test_a_request_that_names_no_scope_pays_by_the_path_of_its_key(proxy: Proxy) -> None:
     admin = await proxy.limited(limit_tokens=50_000, mode="hard")
     client = await proxy.openai()

@@ -56,7 +56,7 @@ def _text(name: str, value: object) -> str:
 
 
 def _without_password(dsn: str) -> str:
-    """Host, port and database: user, password and options may be secrets."""
+    """Hosts, ports and database: user, password and options may be secrets."""
     parts = urlsplit(dsn)
-    host = parts.hostname or "local socket"
-    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    hosts = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{hosts or 'local socket'}{parts.path}"

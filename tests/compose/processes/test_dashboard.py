@@ -14,6 +14,8 @@ from purser.compose.settings import Settings
     ("given", "value"),
     [
         ({"dsn": "postgresql://ann:hush@db.example:5432/purser?sslpassword=hush"}, "postgresql://db.example:5432/purser"),
+        ({"dsn": "postgresql://ann:hush@a:5432,b:5433/purser?target_session_attrs=read-write"}, "postgresql://a:5432,b:5433/purser"),
+        ({"dsn": "postgresql://ann:hush@/purser?host=/run/postgresql"}, "postgresql://local socket/purser"),
         ({"metrics_token": SecretStr("hush")}, "set"),
         ({"api_key": None}, "not set"),
         ({"provider_keys": {"openai": SecretStr("hush")}}, "openai"),

@@ -30,12 +30,13 @@ def plain_runtime() -> Runtime:
     return Runtime(telemetry=TelemetryConfig(logging=CORE_LOGS))
 
 
-async def connect(settings: Settings, runtime: Runtime | None = None) -> Client:
+async def connect(settings: Settings, runtime: Runtime | None = None, *, lazy: bool = False) -> Client:
     """Connect a client to the configured namespace.
 
     Args:
         settings: address, namespace and credentials.
         runtime: SDK runtime of the client; `None` means `plain_runtime`.
+        lazy: connect with the first call. Until the server answers once, calls raise `RuntimeError`.
 
     Raises:
         SettingsError: no address is configured.
@@ -50,6 +51,7 @@ async def connect(settings: Settings, runtime: Runtime | None = None) -> Client:
             tls=_tls(settings),
             api_key=key.get_secret_value() if key else None,
             runtime=runtime or plain_runtime(),
+            lazy=lazy,
         )
     except RuntimeError as error:
         raise Unreachable(

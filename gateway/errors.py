@@ -22,6 +22,10 @@ GatewayError
 └── TemporalUnavailable   Temporal does not answer
 """
 
+from typing import Self
+
+from temporalio.service import RPCError
+
 
 class GatewayError(Exception):
     """Base class of all errors that this package raises."""
@@ -113,3 +117,9 @@ class GatewayStopping(GatewayError):
 
 class TemporalUnavailable(GatewayError):
     """Temporal does not answer; the request is stored or can be repeated."""
+
+    @classmethod
+    def of(cls, error: RPCError | RuntimeError, consequence: str = "") -> Self:
+        """From the error of a call; a `RuntimeError` comes from a client that has never been connected."""
+        status = error.status.name if isinstance(error, RPCError) else "no connection"
+        return cls(f"Temporal did not answer ({status}){consequence}")

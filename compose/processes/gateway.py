@@ -23,6 +23,7 @@ from purser.budget.postgres.events.outbox import Outbox
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.reports.burn import SAMPLE_EVERY_S
 from purser.budget.postgres.reports.exporter import Exporter
+from purser.compose.errors import Unreachable
 from purser.compose.http.connections import ConnectionLimits, connections_of, raise_file_limit
 from purser.compose.http.forwarding import PagesElsewhere
 from purser.compose.http.serving import after, listen, listen_locally, serve
@@ -83,11 +84,11 @@ async def run_gateway(
     Raises:
         StackError: a port is taken.
         SchemaMismatch: the database is not migrated.
-        Unreachable: Temporal does not answer.
+        Unreachable: Postgres does not answer.
     """
     await require_schema(required(settings, "dsn"))
     temporal = shared.metrics.temporal if shared else TemporalMetrics()
-    client = shared.client if shared else await connect(settings, temporal.runtime)
+    client = shared.client if shared else await _connected_or_later(settings, temporal)
     async with opened_ledger(settings, POOL_SIZE, shared) as ledger:
         dispatcher = Dispatcher(Outbox(ledger.pool), client, settings.task_queue)
         own = Metrics(shared.metrics.work.calls if shared else None)
@@ -111,6 +112,15 @@ async def run_gateway(
             services.feed.run(drained),
             Deliverer(services.deliveries, services.targets, services.seal, own.webhook_failed).run(drained),
         )
+
+
+async def _connected_or_later(settings: Settings, temporal: TemporalMetrics) -> Client:
+    """A client of Temporal: a gateway holds, decides and takes tasks without it, and so starts without it too."""
+    try:
+        return await connect(settings, temporal.runtime)
+    except Unreachable as error:
+        log.warning("without Temporal: tasks start and can be steered once it answers", error=str(error))
+        return await connect(settings, temporal.runtime, lazy=True)
 
 
 async def _serve(

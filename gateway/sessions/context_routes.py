@@ -120,8 +120,8 @@ async def _compress(caller: Principal, use: Services, session_id: str, wanted: C
     try:
         handle = await use.compressions.start(start)
         done = await asyncio.wait_for(handle.result(), COMPRESSION_TIMEOUT_S)
-    except RPCError as error:
-        raise TemporalUnavailable(f"Temporal did not answer ({error.status.name})") from error
+    except (RPCError, RuntimeError) as error:
+        raise TemporalUnavailable.of(error) from error
     except TimeoutError as error:
         raise CompressionFailed("the compression takes long and continues: read the summaries later") from error
     except WorkflowFailureError as error:

@@ -73,9 +73,9 @@ async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> N
             is_recorded = True
         try:
             await operation.act(use.temporal.get_workflow_handle(ref.workflow_id))
-        except RPCError as error:
-            if not is_gone(error):
-                raise TemporalUnavailable(f"Temporal did not answer ({error.status.name}): nothing was sent") from error
+        except (RPCError, RuntimeError) as error:
+            if not isinstance(error, RPCError) or not is_gone(error):
+                raise TemporalUnavailable.of(error, ": nothing was sent") from error
         else:
             return
         use.wake()
@@ -91,5 +91,5 @@ async def _end_if_vanished(use: Services, ref: TaskRef, how: Steer) -> None:
     try:
         # If Temporal does not know a task that is cancelled, it must not be started any more.
         await use.vanished.ended(ref, timedelta(0) if how is Steer.CANCEL else LOST_FOR)
-    except RPCError as error:
-        raise TemporalUnavailable(f"Temporal did not answer ({error.status.name}): nothing was sent") from error
+    except (RPCError, RuntimeError) as error:
+        raise TemporalUnavailable.of(error, ": nothing was sent") from error

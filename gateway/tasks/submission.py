@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 from purser.activities.errors import InvalidTask, TaskNotFound
+from purser.activities.models.names import check_model_name
 from purser.activities.tasks.file import TaskFile
 from purser.context.conversation.preferences import Personal
 from purser.context.errors import InvalidSettings
@@ -33,7 +34,11 @@ def _can_be_asked_for(identifier: object) -> TypeGuard[str]:
 
 
 def with_models(body: Mapping[str, Any], use: Services, personal: Personal) -> dict[str, Any]:
-    """The task file with the default model for agents that name none; unchanged if there is no such default."""
+    """The task file with the default model for agents that name none; unchanged if there is no such default.
+
+    Raises:
+        InvalidTask: the file names a default that is no model.
+    """
     agents = body.get("agents")
     if not isinstance(agents, list):
         return dict(body)
@@ -41,6 +46,11 @@ def with_models(body: Mapping[str, Any], use: Services, personal: Personal) -> d
         asked = Figures.of({"model": (body.get("context") or {}).get("model")}, "context").given
     except (InvalidSettings, AttributeError):
         asked = {}  # the check of the whole file reports it
+    if (named := asked.get("model")) is not None:
+        try:
+            check_model_name(named)
+        except ValueError as error:
+            raise InvalidTask(f"$.context.model is {named[:140]!r}: {error}") from None
     model = personal.resolved(use.context, asked).settings.model
     if model is None:
         return dict(body)

@@ -54,8 +54,8 @@ async def _queue(client: Client, name: str, kind: str, number: "TaskQueueType.Va
     )
     try:
         described = await client.workflow_service.describe_task_queue(asked, timeout=RPC_TIMEOUT)
-    except RPCError as error:
-        raise TemporalUnavailable(f"Temporal did not answer ({error.status.name})") from error
+    except (RPCError, RuntimeError) as error:
+        raise TemporalUnavailable.of(error) from error
     pollers = sorted(
         (Poller(one.identity, one.last_access_time.ToDatetime(UTC)) for one in described.pollers),
         key=lambda one: one.identity,

@@ -1,7 +1,7 @@
 """Readiness checks of a gateway, by name.
 
-A check fails only for its own part: while Postgres does not answer, the check of its schema passes, because the
-revision is unknown.
+A check fails only for its own part: while Postgres does not answer, or not in time, the check of its schema passes,
+because the revision is unknown.
 """
 
 import asyncio
@@ -12,12 +12,21 @@ from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, GetSyste
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from purser.budget.postgres.connections.pools import Pool
+from purser.budget.errors import LedgerUnavailable
+from purser.budget.postgres.connections.pools import Pool, reaching_ledger
 from purser.compose.database import connected
 from purser.compose.errors import Unreachable
 from purser.compose.migrate import require_schema
 
 TEMPORAL_WAIT_S = 1.0
+SCHEMA_WAIT_S = 1.0
+COMMIT_WAIT_S = 3
+"""Seconds that a commit of Purser may wait for a synchronous standby; a role sees only waits of its own sessions."""
+_CHANGES = """
+select current_setting('transaction_read_only')::boolean as read_only, exists (
+    select from pg_stat_activity
+    where wait_event = 'SyncRep' and clock_timestamp() - query_start > make_interval(secs => $1)) as stuck
+"""
 POOL_WAIT_S = 1.0
 """Seconds to wait for a connection: a request that waits longer is not answered in time."""
 
@@ -28,8 +37,12 @@ def readiness(dsn: str, pool: Pool, client: Client) -> Mapping[str, Callable[[],
 
     async def postgres() -> None:
         async with connected(dsn) as connection:
-            if await connection.fetchval("SELECT current_setting('transaction_read_only')::boolean"):
+            found = await connection.fetchrow(_CHANGES, COMMIT_WAIT_S)
+            assert found is not None
+            if found["read_only"]:
                 raise Unreachable("Postgres is read-only")
+            if found["stuck"]:
+                raise Unreachable("commits wait for a synchronous standby that does not answer")
 
     async def free_connection() -> None:
         async with pool.acquire(timeout=POOL_WAIT_S) as own:
@@ -41,8 +54,9 @@ def readiness(dsn: str, pool: Pool, client: Client) -> Mapping[str, Callable[[],
                 raise
 
     async def schema() -> None:
-        with suppress(Unreachable):  # reported by `postgres`
-            await require_schema(dsn)
+        with suppress(Unreachable, LedgerUnavailable), reaching_ledger():  # reported by `postgres`
+            async with asyncio.timeout(SCHEMA_WAIT_S):
+                await require_schema(dsn)
 
     async def namespace() -> None:
         named = DescribeNamespaceRequest(namespace=client.namespace)

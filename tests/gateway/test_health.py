@@ -97,6 +97,21 @@ async def test_a_postgres_that_is_away_is_named_and_its_schema_is_not(dsn: str, 
         assert await missing(away) == ["postgres"]
 
 
+async def test_a_postgres_that_hangs_is_named_and_its_schema_is_not(
+    dsn: str, temporal_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("purser.compose.processes.readiness.SCHEMA_WAIT_S", 0.2)
+
+    async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    port = free_port()
+    async with await create_pool(dsn, size=2) as pool, await asyncio.start_server(hang, LOOPBACK, port):
+        hanging = readiness(f"postgresql://nobody@{LOOPBACK}:{port}/nothing", pool, temporal_client)
+        assert await missing(hanging) == ["postgres"]
+
+
 async def missing(checks: Mapping[str, Check]) -> list[str]:
     """What `/readyz` names."""
     async with asking(checks) as client:

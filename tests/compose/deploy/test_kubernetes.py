@@ -92,6 +92,11 @@ def test_the_service_keeps_gateways_that_can_hold_while_temporal_is_away() -> No
     assert checks.keys() - {*asked.params.get_list("exclude")} == {"postgres", "pool", "schema"}
 
 
+def test_the_service_leads_a_browser_to_the_gateway_that_keeps_its_page() -> None:
+    [service] = [manifest["spec"] for manifest in MANIFESTS if manifest["kind"] == "Service"]
+    assert service["sessionAffinity"] == "ClientIP"
+
+
 def test_selectors_find_their_pods() -> None:
     labels = [pod["metadata"]["labels"] for pod in PODS.values()]
     for manifest in MANIFESTS:

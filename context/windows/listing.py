@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from purser.context.compression.extracts.extraction import extract
+from purser.context.compression.requests import Redact, unchanged
 from purser.context.conversation.conversations import Conversation, MessageRef, total
 from purser.context.conversation.messages import SYSTEM_ROLES, Message
 from purser.context.errors import InvalidSettings
@@ -87,6 +88,7 @@ def build_window(
     settings: StrategySettings | None = None,
     preference: Preference | str = Preference.BALANCED,
     summarize: Summarize | None = extract,
+    redact: Redact = unchanged,
     summaries: int = 0,
     personal: Message | None = None,
     memory: Message | None = None,
@@ -103,6 +105,7 @@ def build_window(
         settings: parameters that replace those of the preset.
         preference: preference by which `auto` chooses.
         summarize: writes the summary; `None` for no summary.
+        redact: applied to each text before it is summarized.
         summaries: how often this conversation was already summarized.
         personal: personal settings of the user, shown first.
         memory: search results and documents, shown before the newest user message.
@@ -132,6 +135,7 @@ def build_window(
         personal=personal,
         memory=memory,
         summarize=summarize,
+        redact=redact,
     )
     return build(builder, budget)
 

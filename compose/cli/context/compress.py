@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from purser.compose.cli.context.redact import configured_redactor
 from purser.compose.cli.context.summarizing import SummarizerOption, origin, summarizing
 from purser.compose.cli.context.tokens import FileArgument, ModelOption
 from purser.compose.cli.output import DataOption, JsonOption, out, print_json
 from purser.wire.enums import Summarizer
 
 if TYPE_CHECKING:
+    from purser.context.compression.requests import Redact
     from purser.context.conversation.messages import Message
     from purser.context.windows.builder import Summarize
 
@@ -31,23 +33,24 @@ def compress(
     """Summarize the middle of a conversation, or a text, so that the result fits a budget."""
     from purser.compose.cli.context.conversation_file import read_conversation
 
+    redact = configured_redactor().redact
     read = read_conversation(file)
-    with summarizing(summarizer, data) as summarize:
+    with summarizing(summarizer, redact, data) as summarize:
         if isinstance(read, str):
-            document = _text(read, budget, model, summarize)
+            document = _text(read, budget, model, summarize, redact)
         else:
-            document = _conversation(read, budget, model, summarize)
+            document = _conversation(read, budget, model, summarize, redact)
     print_json(document) if as_json else _print(document)
 
 
 def _conversation(
-    messages: "Sequence[Message]", budget: int, model: str, summarize: "Summarize | None"
+    messages: "Sequence[Message]", budget: int, model: str, summarize: "Summarize | None", redact: "Redact"
 ) -> dict[str, Any]:
     """The summary in a window of the default strategy, and the messages it covers; none if all messages fit."""
     from purser.context.tokens import count_message
     from purser.context.windows import build_window
 
-    window = build_window(messages, budget=budget, model=model, summarize=summarize)
+    window = build_window(messages, budget=budget, model=model, summarize=summarize, redact=redact)
     covered = [messages[index] for first, last in window.summarised for index in range(first, last + 1)]
     placed = zip(window.messages, window.indexes, strict=True)
     shown = [message for message, index in placed if index is None and message.role != "tool"]
@@ -64,16 +67,16 @@ def _conversation(
     }
 
 
-def _text(text: str, budget: int, model: str, summarize: "Summarize | None") -> dict[str, Any]:
-    """The summary of a text; a text that fits is returned unchanged."""
+def _text(text: str, budget: int, model: str, summarize: "Summarize | None", redact: "Redact") -> dict[str, Any]:
+    """The summary of a text; a text that fits is only redacted."""
     from purser.context.compression.requests import Passage, SummarySource
     from purser.context.tokens import count_text
 
     def count(part: str) -> int:
         return count_text(part, model).tokens
 
-    original = count(text)
-    fits = original <= budget
+    original, text = count(text), redact(text)
+    fits = count(text) <= budget
     summary = text if fits else summarize(SummarySource("", (Passage("", text),)), budget, count) if summarize else ""
     return {
         "summary": summary,

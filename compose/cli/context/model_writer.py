@@ -17,9 +17,8 @@ from purser.compose.models import model_provider
 from purser.compose.settings import Settings
 from purser.context.compression.acceptance import fault
 from purser.context.compression.extracts.extraction import extract
-from purser.context.compression.requests import CountText, SummarySource, summary_request
+from purser.context.compression.requests import CountText, Redact, SummarySource, summary_request
 from purser.context.conversation.languages import conversation_language
-from purser.context.redaction import Redactor, custom_detectors
 from purser.context.tokens import count_request
 
 SESSION = "session:cli"
@@ -27,18 +26,19 @@ SESSION = "session:cli"
 
 
 class ModelWriter:
-    """A model as `builder.Summarize`: called once, under a hold, with redacted text; its answer is checked."""
+    """A model as `builder.Summarize`: called once, under a hold; its answer is redacted and checked."""
 
-    def __init__(self, model: str, client: Gateway, settings: Settings) -> None:
+    def __init__(self, model: str, client: Gateway, settings: Settings, redact: Redact) -> None:
         """Args:
         model: name of the model, as LiteLLM spells it.
         client: gateway that holds and settles the budget.
         settings: they hold the keys and the address of the model.
+        redact: applied to its answer.
         """
         self._model = model
         self._gateway = client
         self._provider = model_provider(settings)
-        self._custom = custom_detectors(settings.redaction_patterns)
+        self._redact = redact
         self._api_base = settings.summarizer_api_base
         self.problem: ComposeError | None = None
         """Why the model was not called."""
@@ -48,10 +48,7 @@ class ModelWriter:
         """Its answer, if it was accepted as a summary."""
 
     def __call__(self, source: SummarySource, most_tokens: int, count: CountText) -> str:
-        """The model's summary, or an extract of the redacted source if its answer is rejected."""
-        redactor = Redactor(custom=self._custom)
-        passages = tuple(passage.changed(redactor.redact) for passage in source.passages)
-        source = SummarySource(redactor.redact(source.summary), passages)
+        """The model's summary of a redacted source, or an extract of it if its answer is rejected."""
         if self.problem is None and not self.fault:
             try:
                 partial = self._ask(summary_request(source, most_tokens), most_tokens)
@@ -60,7 +57,7 @@ class ModelWriter:
             except ProviderError as failure:
                 self.fault = failure.reason
             else:
-                text = redactor.redact(partial.message().text).strip()
+                text = self._redact(partial.message().text).strip()
                 cut = partial.finish_reason == "length"
                 self.fault = "over_target" if cut else _fault(source, text, most_tokens, count) or ""
                 if not self.fault:

@@ -10,6 +10,7 @@ import typer
 from purser.wire.enums import Summarizer
 
 if TYPE_CHECKING:
+    from purser.context.compression.requests import Redact
     from purser.context.windows.builder import Summarize
 
 SummarizerOption = Annotated[
@@ -18,11 +19,16 @@ SummarizerOption = Annotated[
 
 
 @contextmanager
-def summarizing(name: str, data: Path | None = None) -> "Iterator[Summarize | None]":
-    """Open a summarizer by name: `extractive`, `none`, or a model.
+def summarizing(name: str, redact: "Redact", data: Path | None = None) -> "Iterator[Summarize | None]":
+    """Open a summarizer by name: `extractive`, `none`, or a model. Its sources must be redacted already.
 
     A window is built even if the model cannot be called; that error is raised at the end. If an extract replaces what
     the model should have written, stderr says so.
+
+    Args:
+        name: what the option says.
+        redact: applied to what a model writes.
+        data: data directory of the gateway that holds its budget.
 
     Raises:
         NoGateway: a model is named, and no running gateway is known that could hold its budget.
@@ -40,7 +46,7 @@ def summarizing(name: str, data: Path | None = None) -> "Iterator[Summarize | No
 
     with gateway(data) as client:
         client.get(f"/v1/budgets/{SESSION}")
-        writer = ModelWriter(name, client, command_settings(data))
+        writer = ModelWriter(name, client, command_settings(data), redact)
         yield writer
         if writer.problem is not None:
             raise writer.problem

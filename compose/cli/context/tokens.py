@@ -29,8 +29,10 @@ def tokens(
     from dataclasses import asdict
 
     from purser.compose.cli.context.conversation_file import read_file
+    from purser.compose.settings import load_settings
     from purser.context.tokens import count_request, count_text
 
+    load_settings()  # A misspelt setting is an error of every command.
     read = read_file(file)
     if isinstance(read, str):
         count = count_text(read, model, fast=fast)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from purser.compose.cli.context.redact import configured_redactor
 from purser.compose.cli.context.summarizing import SummarizerOption, origin, summarizing
 from purser.compose.cli.context.tokens import FileArgument, ModelOption
 from purser.compose.cli.output import DataOption, JsonOption, out, print_json
@@ -61,16 +62,17 @@ def window(
     """Show which part of a conversation a model sees within a budget, and what happens to the rest."""
     from purser.context.windows import build_window
 
+    redact = configured_redactor().redact
     messages, originals = _read(file)
     options = {"rounds": rounds, "recents_count": recents_count, "order": order}
     parameters = _parameters(preset, figures or (), {**options, "summary_max_tokens": summary_max_tokens})
     budget = budget or _router_budget(written)
-    with summarizing(summarizer, data) as summarize:
+    with summarizing(summarizer, redact, data) as summarize:
 
         def build(tokens: int) -> "Window":
             return build_window(
                 messages, budget=tokens, model=model, strategy=strategy, preset=preset, preference=preference,
-                settings=parameters, summarize=summarize,
+                settings=parameters, summarize=summarize, redact=redact,
             )  # fmt: skip
 
         document = _safety(messages, budget, tools, model) if tools is not None else {}

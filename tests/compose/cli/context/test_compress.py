@@ -21,6 +21,7 @@ RESULT = {"summary", "covers", "original_tokens", "summary_tokens", "method", "f
 
 
 RECORD = "Orders from 1000 on go to Haven in May, file numbers F-1 and on. They are never shipped by air."
+SAID = "Ask anna.berg@example.org about ticket TCK-4711 of order 77."
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,20 @@ def test_a_text_is_compressed_as_one_passage(alone: Commands) -> None:
     assert found["covers"] == [0, 0]
     assert found["original_tokens"] == count_text(file.read_text(), MODEL).tokens
     assert found["summary_tokens"] == count_text(found["summary"], MODEL).tokens <= 60
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "budget"),
+    [
+        ("short.txt", SAID, 60),
+        ("long.txt", SAID + " It was a long day and nothing happened at all." * 200, 60),
+        ("talk.jsonl", "\n".join(json.dumps(one.to_dict()) for one in [*talk(60), user(SAID), *talk(60)]), 1_500),
+    ],
+)
+def test_a_summary_is_redacted(tmp_path: Path, name: str, text: str, budget: int) -> None:
+    (tmp_path / name).write_text(text)
+    purser = Commands.at(tmp_path, redaction_patterns=r'{"TICKET": "TCK-\\d+"}')
+    assert "Ask [EMAIL_1] about ticket [TICKET_1] of order 77." in compress(purser, name, budget)["summary"]
 
 
 def test_what_cannot_fit_is_a_problem_that_names_it(alone: Commands) -> None:

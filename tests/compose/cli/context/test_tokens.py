@@ -53,6 +53,14 @@ def test_a_bad_file_is_a_problem_that_names_line_and_field(purser: Commands, tmp
     )
 
 
+@pytest.mark.parametrize("words", [["tokens"], ["window", "--budget", "100"], ["compress", "--budget", "100"]])
+def test_an_unknown_setting_is_an_error_that_names_it(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps(MESSAGES))
+    problem = Commands.at(tmp_path, tokns="5").json(*words, "talk.json", "--model", "gpt-4o", code=1)
+    assert problem["title"] == "Settings error"
+    assert "PURSER_TOKNS" in problem["detail"]
+
+
 def test_people_see_the_same_figures(purser: Commands, tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("hello world")
     assert purser.run("tokens", "note.txt", "--model", "gpt-4o").stdout.splitlines() == [

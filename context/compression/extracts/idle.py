@@ -11,14 +11,15 @@ _ENGLISH = (
     r"good (?:morning|afternoon|evening|night|luck|idea|job|point|choice|to (?:know|hear)(?: that)?)",
     r"(?:many )?thank(?:s| you)"
     r"(?: (?:so much|very much|a lot|again|all|everyone|then|too|for (?:all )?(?:your|the) \w+))*",
-    r"you['’]?re (?:very |most )?welcome|my pleasure|no (?:problem|worries)|don['’]?t worry|any ?time|cheers",
+    r"you(?: are|['’]?re) (?:very |most )?welcome|(?:it(?: is|['’]?s) )?my pleasure|no (?:problem|worries)"
+    r"|do(?: not|n['’]?t) worry|any ?time|cheers",
     r"(?:(?:that|it)(?:['’]?s| is| sounds)|sounds) (?:so |really |very )*"
     r"(?:good|great|perfect|fine|lovely|wonderful|nice|cool|amazing|awesome|excellent)(?: (?:to|with|by|for) me)?",
     r"(?:very |so |how )?(?:great|perfect|lovely|wonderful|excellent|awesome|amazing|fantastic|brilliant|cool|nice|fine"
     r"|good)(?: (?:by|with) me)?",
     r"works for me|sure(?: thing)?|certainly|of course|absolutely|got it|i (?:see|understand)|understood|noted|agreed",
     r"ok(?:ay)?|all ?right|will do|well(?: done)?|congratulations",
-    r"(?:i['’]m )?(?:so |very )?sorry(?: (?:to hear|about) that)?",
+    r"(?:i(?: am|['’]m) )?(?:so |very )?sorry(?: (?:to hear|about) that)?",
     r"(?:good)?bye(?: bye)?|see you(?: (?:all|there|then|again|soon|later|around|tomorrow))*|take care|safe travels",
     r"have an? (?:(?:very|great|good|nice|lovely|wonderful|safe|pleasant) )*"
     r"(?:day|evening|night|weekend|week|time|trip|flight|journey|stay|one)",
@@ -70,16 +71,17 @@ _FRENCH = (
     r"cordialement|s['’]il (?:vous|te) pla[iî]t|vous aussi|toi aussi|de même",
 )
 _OFFERS = (
-    r"(?:please )?(?:let me know if (?:you (?:have|need)|there['’]?s?)|feel free to|don['’]t hesitate to)",
+    r"(?:please )?(?:let me know if (?:you (?:have|need)|there['’]?s?)|feel free to|do(?: not|n['’]?t) hesitate to)",
     r"is there anything else|how (?:can|may) i (?:help|assist)|i['’]?(?:m| am) (?:happy|glad|here) to (?:help|assist)",
     r"if you (?:have|need) any (?:more|other|further|additional|questions|help|assistance)\b",
     r"(?:womit|wobei|was|wie) kann ich (?:ihnen|dir|euch) (?:noch |sonst )*(?:helfen|behilflich sein)",
     r"kann ich (?:(?:ihnen|dir|euch|noch|sonst|irgendwie|etwas|irgendetwas|was|für sie|für dich) )*(?:tun|helfen)",
     r"(?:melden sie|melde dich) (?:sich )?(?:gern|einfach|jederzeit)|ich helfe (?:ihnen|dir|euch)? ?gern",
-    r"en qué (?:más )?(?:puedo|podemos) ayudar|(?:hay|necesitas?|puedo ayudar\w* en) algo más|no (?:dudes?|duden) en",
+    r"en qué (?:más )?(?:puedo|podemos) ayudar|(?:hay|necesitas?|puedo ayudar\w* en) algo más|puedo hacer algo más por"
+    r"|no (?:dudes?|duden) en",
     r"(?:en quoi|comment) (?:puis-je|je peux|pouvons-nous) (?:vous |t['’])?aider|n['’]hésite[zs]? pas",
     r"(?:puis-je|je peux) (?:vous |t['’])?(?:aider|faire) (?:à |pour vous )?autre chose",
-    r"avez-vous d['’]autres questions",
+    r"avez-vous (?:d['’]autres questions|besoin d['’]autre chose)|y a-t-il autre chose",
 )
 _CHINESE = (
     "你好[呀啊]?|您好|嗨|大家好|没关系|没事|真是|真的|非常|十分|太(?:好|棒)了?|太|辛苦[你您]?了?|麻烦[你您]?了?|知道了|明白了?|记下了?",

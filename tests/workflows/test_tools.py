@@ -11,8 +11,10 @@ import pytest
 from temporalio import activity
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import WorkflowHandle
+from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
+from temporalio.workflow import ActivityConfig
 
 from purser.activities.calls.settlements import MAX_TOOL_CALLS
 from purser.activities.runtime.registry import Activity, all_activities
@@ -23,6 +25,8 @@ from purser.budget.holds import HoldRequest
 from purser.budget.scopes import Path, Scope
 from purser.compose.demo.provider import FunctionCall, Reply
 from purser.compose.demo.provider import ToolCall as FunctionCalled
+from purser.compose.processes.worker import make_worker
+from purser.workflows import options
 from purser.workflows.contract import ActivityName, Message, ToolAsk, ToolCall, ToolResult
 from tests.support.world import TENANT, World, calls, eventually, named
 
@@ -222,24 +226,57 @@ async def test_a_paid_tool_is_held_for_before_it_runs_and_refused_without_room(i
     await idle.audited()
 
 
-async def test_a_paid_tool_that_fails_for_good_is_charged_its_price_once(idle: World) -> None:
-    @activity.defn(name="broken")
-    async def broken(call: ToolCall) -> ToolResult:
-        raise ApplicationError("no", type="Down")
-
-    await idle.budget("tool:broken", limit_nano_usd=100_000_000)
-    paid = [{"name": "broken", **TOOL, "price_usd": "0.01"}]
-    async with idle.worker(broken):
-        await idle.run(idle.agent("a", calls("broken"), "Done.", tools=paid))
-    assert (await idle.policies.budget(TENANT, Scope.parse("tool:broken"))).spent == Amount(0, 10_000_000)
-    await idle.audited()
-
-
 def paid(*names: str) -> list[dict[str, object]]:
     return [{"name": name, **TOOL, "price_usd": "0.01"} for name in names]
 
 
 PRICE = 10_000_000
+
+
+async def test_a_paid_tool_that_fails_for_good_is_charged_its_price_once_unless_it_never_ran(
+    idle: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @activity.defn(name="broken")
+    async def broken(call: ToolCall) -> ToolResult:
+        raise ApplicationError("no", type="Down")
+
+    @activity.defn(name="lost")
+    async def lost(call: ToolCall) -> ToolResult:
+        raise ApplicationError("no such page", type="NotFoundError")
+
+    @activity.defn(name="silent")
+    async def silent(call: ToolCall) -> ToolResult:
+        await asyncio.sleep(3_600)
+        raise AssertionError
+
+    tried = asyncio.Event()
+
+    @activity.defn(name="left")
+    async def left(call: ToolCall) -> ToolResult:
+        """Its worker stops before the next attempt."""
+        tried.set()
+        raise ApplicationError("later", next_retry_delay=timedelta(seconds=2))
+
+    costs = {"broken": PRICE, "lost": PRICE, "silent": PRICE, "left": PRICE, "unknown": 0, "nobody": 0}
+    queues = {name: {"task_queue": f"{idle.task_queue}-{name}"} for name in ("left", "nobody")}
+    tools = [tool | queues.get(str(tool["name"]), {}) for tool in paid(*costs)]
+    short = ActivityConfig(
+        schedule_to_close_timeout=timedelta(seconds=4),
+        start_to_close_timeout=timedelta(seconds=1),
+        retry_policy=RetryPolicy(initial_interval=timedelta(milliseconds=10), maximum_attempts=2),
+    )
+    monkeypatch.setattr(options, "TOOL", short)
+    for name in costs:
+        await idle.budget(f"tool:{name}", limit_nano_usd=10 * PRICE)
+    async with idle.worker(broken, lost, silent, grace=timedelta()):
+        async with make_worker(idle.client, f"{idle.task_queue}-left", [left], timedelta()):
+            task_id = await idle.submit(idle.agent("a", calls(*costs), "Done.", tools=tools))
+            await tried.wait()
+        task = await idle.end(task_id)
+    assert (task["agents"]["a"]["reply"], len(await results(idle, task_id))) == ("Done.", len(costs))
+    spent = {name: (await idle.policies.budget(TENANT, Scope.parse(f"tool:{name}"))).spent for name in costs}
+    assert spent == {name: Amount(0, nano_usd) for name, nano_usd in costs.items()}
+    await idle.audited()
 
 
 def found_by(world: World, name: str, seen: list[Amount] | None = None) -> Activity:

@@ -2,7 +2,8 @@
 
 `python -m tests.support.runs.record_histories` runs a task for each scenario on its own servers and rewrites
 `tests/histories`. Record again after a deliberately incompatible change of the workflows, never to silence the test.
-Histories that no scenario writes (`paused_while_…`) show what earlier code did: it went on while its task was paused.
+Histories that no scenario writes show what earlier code did: it went on while its task was paused (`paused_while_…`),
+and charged a paid tool that no worker has (`paid_tool_without_activity`).
 
 With `--release VERSION` it also writes the database that these tasks leave, for `tests/compose/test_upgrade.py`.
 """

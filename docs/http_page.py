@@ -21,8 +21,8 @@ document, with examples: `/openapi.json`. Requests are strict: an unknown field 
 is converted. Amounts are whole numbers up to 2^53 − 1, money is nano-dollars (1 dollar = 1,000,000,000), times
 are ISO 8601. A body has at most 64 KiB, one with a task or messages 16 MiB.
 
-Lists that take `cursor` return `{{"items": […], "cursor"}}`; pass `cursor` for the next page, `limit` (100, at most 1,000)
-for its size. Others are whole.
+Lists that take `cursor` return `{{"items": […], "cursor"}}`; pass `cursor` for the next page, `limit` (100, at most
+1,000) for its size. Others are whole.
 
 Every POST can be repeated safely. The column `again` says why: by a `key`, number or id in the body, because repeating
 it has the `same` effect, because it only `looks`, or by the `header` `Idempotency-Key`. The caller chooses that key,

@@ -69,7 +69,11 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     ),
     budget.HoldClosed: _Kind("hold-closed", 409, "The hold has ended", "Hold again under another key."),
     budget.LedgerUnavailable: _Kind(
-        "ledger-unavailable", 503, "The ledger is unavailable", "Send the same request again: it counts once.", RETRY_AFTER_MS
+        "ledger-unavailable",
+        503,
+        "The ledger is unavailable",
+        "Send the same request again; it counts once.",
+        RETRY_AFTER_MS,
     ),
     InvalidTask: _Kind("invalid-task", 422, "The task file is not valid", "Correct the places that the detail names."),
     TaskConflict: _Kind("task-conflict", 409, "The task id is bound to another task", "Use a new task_id."),

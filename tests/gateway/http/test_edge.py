@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -80,7 +81,7 @@ def test_an_event_is_encoded_once_for_all_subscribers_and_not_cached_for_long(mo
         return b"x"
 
     class Event:
-        position = 7
+        position, at = 7, datetime.now(UTC)
 
     feed = Feed(None)  # type: ignore[arg-type] # nothing is read
     assert [feed.encoded(Event, encode) for _ in range(100)] == [b"x"] * 100  # type: ignore[arg-type]
@@ -89,7 +90,7 @@ def test_an_event_is_encoded_once_for_all_subscribers_and_not_cached_for_long(mo
     for position in range(8, 20):
         Event.position = position
         feed.encoded(Event, encode)  # type: ignore[arg-type]
-    assert [*feed._encoded] == [17, 18, 19]
+    assert [position for position, _ in feed._encoded] == [17, 18, 19]
 
 
 async def test_readiness_is_looked_at_once_a_second_however_many_ask() -> None:

@@ -39,8 +39,6 @@ class Refusal:
     """The part of the limit that the ask has to leave to last calls."""
     of_task: bool = False
     """Whether an agent of a task asked: no one but its workflow knows the key of its hold."""
-    maybe_requested: bool = False
-    """Whether the limit may be one that a task asked for in its file."""
 
     @classmethod
     def of(cls, answer: GateAnswer, asked: Amount, period_end: datetime | None) -> Self:
@@ -58,7 +56,6 @@ class Refusal:
             asked=asked,
             period_end=None if decisive.reason == "frozen" else period_end,
             reserve=_left_alone(view, asked),
-            maybe_requested=_is_requestable(view.scope) and any(one.scope.kind is Kind.TASK for one in answer.scopes),
         )
 
     @classmethod
@@ -67,15 +64,13 @@ class Refusal:
         end = shown["period_end"]
         # Refusals that an older release stored have no reserve.
         amounts = {name: Amount(**shown.get(name, {})) for name in _AMOUNTS}
-        scope = Scope.stored(shown["scope"])
         return cls(
-            scope=scope,
+            scope=Scope.stored(shown["scope"]),
             reason=reason,
             limit_tokens=shown["limit"]["tokens"],
             limit_nano_usd=shown["limit"]["nano_usd"],
             period_end=end and datetime.fromisoformat(end),
             of_task=True,
-            maybe_requested=_is_requestable(scope),
             **amounts,
         )
 
@@ -119,7 +114,7 @@ class Refusal:
             case value if value == UNKNOWN_PRICE:
                 return "Name the price of the model in PURSER_PRICE_FILE, or set PURSER_UNKNOWN_PRICE=ceiling."
         ways = ["Ask for less", self._raise_limit()]
-        if self.maybe_requested:
+        if self._maybe_requested:
             # A policy never loosens what the task itself requested.
             ways.append("submit another task with a higher limit if its task file sets this one")
         if self.period_end:
@@ -135,11 +130,16 @@ class Refusal:
     def _taken(self, unit: str) -> Sequence[int]:
         return [getattr(getattr(self, name), unit) for name in _AMOUNTS]
 
+    @property
+    def _maybe_requested(self) -> bool:
+        """Whether the limit may be one that the task asked for in its file."""
+        return self.of_task and self.scope.kind in _REQUESTABLE and not self.scope.period
+
     def _raise_limit(self) -> str:
         """How to raise the limit so far that the ask would fit."""
         least = self._least_limits()
         # If a task file set the limit of its session, the one that all tasks share may be far above this.
-        shared = self.maybe_requested and self.scope.kind is Kind.SESSION
+        shared = self._maybe_requested and self.scope.kind is Kind.SESSION
         options = [f"{option} {'N' if shared else typed}" for option, typed, _ in least] or ["--limit-tokens N"]
         amounts = " and ".join(shown for _, _, shown in least)
         whose = f"the session's own limit{amounts and f' to {amounts} or more'}" if shared else "the limit"
@@ -157,11 +157,6 @@ class Refusal:
             typed = typed_dollars(_least_limit(limit, self.reserve.nano_usd, needed.nano_usd))
             least.append(("--limit-usd", typed, f"${typed}"))
         return least
-
-
-def _is_requestable(scope: Scope) -> bool:
-    """Whether a task file may limit the scope."""
-    return scope.kind in _REQUESTABLE and not scope.period
 
 
 def _left_alone(view: ScopeView, asked: Amount) -> Amount:

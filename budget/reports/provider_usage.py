@@ -18,6 +18,8 @@ from purser.budget.usage import normalize
 Row = Mapping[str, Any]
 _VENDOR = re.compile(r"^([a-z-]+\.)?anthropic\.")
 """Before the name of a model of Amazon Bedrock, with the region of its profile."""
+_NAMES = {"text-completion-openai": "openai", "anthropic_text": "anthropic"}
+"""Further names that LiteLLM has for a provider."""
 _SNAPSHOT = re.compile(r"([-@](\d{4}-\d\d-\d\d|\d{8})(-v\d+:\d+)?|-latest)$")
 _GPT_SNAPSHOT = re.compile(r"^(gpt-.+)-(0[1-9]|1[0-2])([0-2]\d|3[01])$")
 """Month and day. Other vendors name models that differ by four digits."""
@@ -87,7 +89,7 @@ def may_be_of(provider: str, name: str) -> bool:
     Only what the name says counts: `gpt-4o` may be of any provider, `anthropic.claude-…` is of Amazon Bedrock.
     """
     named, slash, _ = name.partition("/")
-    return named == provider if slash else not _VENDOR.match(name)
+    return _NAMES.get(named, named) == provider if slash else not _VENDOR.match(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,7 @@ ASKED = Amount(500)
 def refusal(
     view: ScopeView = SPENT, asked: Amount = ASKED, end: datetime | None = END, *, of_task: bool = False
 ) -> Refusal:
-    path = [FREE, view, replace(FREE, scope=Scope.parse("task:t1"))] if of_task else [FREE, view]
-    return Refusal.of(gate_answer(path, asked, patient=False), asked, end)
+    return replace(Refusal.of(gate_answer([FREE, view], asked, patient=False), asked, end), of_task=of_task)
 
 
 def test_the_text_names_scope_limit_grants_figures_and_the_end_of_the_period() -> None:
@@ -165,10 +164,10 @@ def test_after_a_denial_tasks_are_submitted_anew_and_other_callers_take_another_
 
 def test_what_is_stored_is_read_again_unchanged() -> None:
     short = refusal(replace(SPENT, reserve=Amount(100, 7)))
-    assert Refusal.parse(short.to_json(), "limit") == replace(short, of_task=True, maybe_requested=True)
+    assert Refusal.parse(short.to_json(), "limit") == replace(short, of_task=True)
 
 
 def test_a_refusal_that_was_stored_before_reserves_were_is_read_without_one() -> None:
     stored = refusal().to_json()
     del stored["reserve"]
-    assert Refusal.parse(stored, "limit") == replace(refusal(), of_task=True, maybe_requested=True)
+    assert Refusal.parse(stored, "limit") == replace(refusal(), of_task=True)

@@ -138,7 +138,7 @@ where a.tenant = $1 and a.approval_id = $2 and a.task = '' and g.approval_id is 
 
 -- name: tightened
 -- Whether a grant without a decision would undo what an admin tightened: the limit was lowered while the request ($2) waited,
--- or freezes, on whichever scopes, stop every call that waits. $1 tenant, $3 defaults.
+-- or freezes, on whichever scopes, stop every call that waits. $1 tenant, $3 defaults. An entry of a lowered limit has one scope.
 select not exists (
     select from approval_waiters w
     join holds h on h.tenant = w.tenant and h.key = w.key and h.state = 'none'
@@ -151,18 +151,9 @@ select not exists (
               w.task_id, $3) p
           where p.frozen)
 ) or exists (
-    -- By the keys of the entries since then, however many the balance has. A change of a policy is alone in its posting.
-    select from balances b
-    cross join lateral (select coalesce(max(t.last_seq), 0) as seq
-                        from (select * from postings o
-                              where o.tenant = b.tenant and o.scope_id = b.scope_id and o.window_start = b.window_start
-                                and o.at <= a.created_at order by o.last_seq desc limit 1) t) o
-    cross join lateral generate_series(o.seq + 1, b.seq) n (seq)
-    cross join lateral (select * from postings t
-                        where t.tenant = b.tenant and t.scope_id = b.scope_id and t.window_start = b.window_start and t.last_seq = n.seq
-                        offset 0) p
-    cross join lateral (select * from journal t where t.tenant = p.tenant and t.number = p.last_number offset 0) j
-    where b.tenant = a.tenant and b.scope_id = a.scope_id and b.window_start = a.window_start and j.kind = 'limit_lowered')
+    select from journal j
+    where j.tenant = a.tenant and j.kind = 'limit_lowered' and j.scope_ids[1] = a.scope_id and j.window_starts[1] = a.window_start
+      and j.at > a.created_at)
 from approvals a where a.tenant = $1 and a.approval_id = $2;
 
 -- name: insert_decision

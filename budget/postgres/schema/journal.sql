@@ -37,6 +37,8 @@ create index journal_hold on journal (tenant, hold_id) where hold_id is not null
 create index journal_at on journal using brin (at, (0 + number)) with (pages_per_range = 32, autosummarize = on);
 -- For metrics, which must not read the whole table.
 create index journal_of_trouble on journal (tenant, kind, hold_id, attempt) where kind in ('presumed', 'late', 'expire');
+-- For approvals, whose requests may be open for long on a scope with very many entries.
+create index journal_of_lowered on journal (tenant, (scope_ids[1]), number) where kind = 'limit_lowered';
 
 -- What one call of the ledger posted to a balance: its entries from first_seq to last_seq, whose events are among those from
 -- first_number to last_number, and the balance after them. The balance is locked while these numbers are taken, so postings

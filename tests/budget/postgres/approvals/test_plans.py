@@ -5,7 +5,7 @@ from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.scopes import Scope
 from tests.support.actors import TESTER
-from tests.support.approvals import TENANT, open_desk
+from tests.support.approvals import NOW, TENANT, open_desk
 from tests.support.rows_read import rows_read
 
 WAITING = 200
@@ -42,3 +42,24 @@ async def test_joining_leaving_and_sweeping_read_each_waiter_once_and_policies_n
             assert max(waiters) < WAITING + FEW, waiters
             assert {table: rows for table, rows in read.items() if rows > 5 * WAITING} == {}
         assert (await desk.approvals.get(TENANT, ticket.approval_id)).waiting == Amount(500 * WAITING)
+
+
+async def test_the_end_of_a_request_reads_few_of_the_entries_since_it_was_opened(counting_pool: Pool) -> None:
+    async with open_desk(counting_pool) as desk:
+        await desk.policy(approval={"on_expiry": "grant"})
+        ticket = await desk.ask("k1", 500)
+        request = await desk.approvals.get(TENANT, ticket.approval_id)
+        before = await rows_read(counting_pool, "journal", "postings")
+        async with counting_pool.acquire() as own:
+            transaction = own.transaction()
+            await transaction.start()
+            await own.execute(
+                "insert into journal (tenant, at, kind, scope_ids, window_starts, seqs)"
+                " select tenant, at + interval '1 minute', kind, scope_ids, window_starts, seqs"
+                " from journal, generate_series(1, 3000) where kind = 'settle'"
+            )
+            await own.execute("analyze journal")
+            assert (await desk.approvals._at_deadline(own, TENANT, request, NOW)).grant == Amount(400)
+            await transaction.rollback()
+        read = await rows_read(counting_pool, "journal", "postings")
+        assert {table: rows for table, rows in read.items() if rows - before[table] > FEW} == {}

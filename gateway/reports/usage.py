@@ -32,7 +32,7 @@ async def report(
     until: Until = None,
     within: Annotated[
         str | None,
-        Query(max_length=300, description="Only holds with this scope on their path, for example session:s1."),
+        Query(max_length=300, description="Only holds that drew on the budget of this scope, for example session:s1."),
     ] = None,
     timezone: Annotated[
         str | None, Query(max_length=64, description="IANA time zone in which days begin; UTC if left out.")

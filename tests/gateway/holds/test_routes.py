@@ -118,7 +118,7 @@ async def test_a_refusal_is_200_and_says_what_can_be_done(admin: httpx.AsyncClie
     assert answer["scopes"][1]["reason"] == "limit"
     refusal = answer["refusal"]
     assert answer["remedy"] == refusal["remedy"]
-    assert "limit to 1,000 tokens or more with `purser budget set session:s1 --limit-tokens N`" in answer["remedy"]
+    assert "purser budget set session:s1 --limit-tokens 1000" in answer["remedy"]
     assert (refusal["scope"], refusal["reason"]) == ("session:s1", "limit")
     figures = [refusal[name]["tokens"] for name in ("limit", "spent", "held", "asked")]
     assert figures == [500, 0, 0, 1_000]
@@ -305,7 +305,7 @@ async def test_an_addition_that_does_not_fit_is_named_and_its_remedy_is_enough(a
     refusal = short["refusal"]
     assert refusal["asked"] == {"tokens": 900, "nano_usd": 7}
     assert "900 tokens asked" in refusal["text"]
-    assert "to 1,500 tokens or more" in refusal["remedy"]
+    assert "--limit-tokens 1500`" in refusal["remedy"]
     await limit(admin, "session:s1", limit_tokens=1_500)
     more = (await admin.post(path, json=body)).json()
     assert (more["verdict"], more["tokens"], more["nano_usd"]) == ("allow", 1_500, 7)

@@ -39,7 +39,7 @@ async def test_of_two_attempts_that_reply_the_first_is_stored_and_both_are_charg
         await control.wait_held(1)
         second = asyncio.create_task(run(made, ActivityName.CALL_MODEL, call))
         await control.wait_held(2)
-        control.continue_held("1-1")
+        control.continue_held(f"{admitted.hold_id}-1")
         replied = await first
         control.continue_held()
         assert replied.status is CallStatus.REPLIED

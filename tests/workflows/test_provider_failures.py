@@ -39,7 +39,8 @@ async def test_a_rate_limit_costs_nothing_and_is_tried_again_when_the_provider_s
     assert task["status"] == "completed"
     assert seconds_between(first, second) >= 1.5
     assert await attempts(system) == [("reported", 0), ("reported", second.charged_tokens)]
-    assert request_ids((first, second)) == ["1-1", "1-2"]
+    hold_id = await system.pool.fetchval("select hold_id from attempts where attempt = 1")
+    assert request_ids((first, second)) == [f"{hold_id}-{attempt}" for attempt in (1, 2)]
     await system.audited()
 
 

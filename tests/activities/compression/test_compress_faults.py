@@ -9,7 +9,7 @@ import pytest
 from purser.activities.compress_context import CompressContext, CompressionTarget
 from purser.budget.errors import LedgerUnavailable
 from purser.budget.postgres.connections.pools import Pool
-from purser.compose.demo.provider import Fault, FaultKind, Match, Provider, serve_provider
+from purser.compose.demo.provider import Fault, FaultKind, Provider, serve_provider
 from purser.context.compression.layers import Level
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.placeholders import Placeholders
@@ -95,9 +95,14 @@ async def test_a_missing_reply_is_replaced_by_extracted_sentences(
 
 
 async def test_a_text_that_keeps_too_little_is_asked_for_once_more(harness: CompressionHarness) -> None:
+    control = harness.provider.control
+    harness.answer(DULL)
+    control.hold()
+    compressing = asyncio.create_task(harness.activity(model=True).compress_context(request()))
+    await control.wait_held()
     harness.answer(SUMMARY)
-    harness.answer(DULL, match=Match(request_id="1-"))
-    found = await harness.activity(model=True).compress_context(request())
+    control.continue_held()
+    found = await compressing
     assert found.method == "model"
     assert len(harness.provider.served()) == 2
     assert await harness.attempts() == [(1, "reported"), (1, "reported")], "each call has its own hold"

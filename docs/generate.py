@@ -57,10 +57,10 @@ renamed. No wire type holds text of a conversation, so no history does.
 
 Task queue: `{contract.TASK_QUEUE}`, or `PURSER_TASK_QUEUE`. Cancelling `AgentTask` cancels the task.
 
-A workflow fails at once, with an error of type `InvalidRequest` and without any effect, if its input cannot be read, if
-`AgentTask` has another id than that of its task, or if another workflow than its task's has started `AgentRun`. A task
-that has ended is not run again: `AgentTask`, started anew or reset, returns its outcome as it is stored, and an agent
-that a reset lets go on fails with `TaskEnded` before it calls a model.
+A workflow fails at once, with an error of type `InvalidRequest` and without any effect, if its JSON is not that of the
+type, if `AgentTask` has another id than that of its task, or if another workflow than its task's has started
+`AgentRun`. A task that has ended is not run again: `AgentTask`, started anew or reset, returns its outcome as it is
+stored, and an agent that a reset lets go on fails with `TaskEnded` before it calls a model.
 """
 
 

@@ -65,7 +65,7 @@ def check_agent(agent: AgentRef) -> None:
 
 
 def _refuse_id(problem: str) -> None:
-    # A workflow that an earlier release began under another id goes on.
+    # A workflow that an earlier release began under another id goes on; what it starts from now on does not.
     if workflow.patched(_FIXED_ID):
         raise _refused(problem)
 

@@ -14,6 +14,9 @@ Count = Callable[[str], int]
 
 _PER_MESSAGE = 4
 _PER_CONVERSATION = 3
+_JSON = frozenset(("args", "arguments", "json", "response", "structuredContent", "toolUse"))
+"""Fields whose JSON models read as text, also where it looks like an image: arguments and results of tools. So is the
+`input` of a tool call, but not that of a request."""
 
 
 def cautious(text: str) -> int:
@@ -60,8 +63,12 @@ def _without_images(value: Any, images: list[Image]) -> Any:
     if (found := image_part(value)) is not None:
         images.append(found.image)
         return found.rest
-    # The response of a function is JSON to Gemini, which reads what looks like an image there as text.
-    return {name: each if name == "response" else _without_images(each, images) for name, each in value.items()}
+    return {
+        name: each
+        if name in _JSON or (name == "input" and isinstance(each, Mapping))
+        else _without_images(each, images)
+        for name, each in value.items()
+    }
 
 
 def _text(value: Any) -> str:

@@ -147,10 +147,10 @@ class Calls:
                 call.plan.to_json(), call.output_cap, ask.tokens, ask.nano_usd, least.tokens, least.nano_usd,
                 call.priced, call.learned_output, call.last, list(call.ladder),
             )  # fmt: skip
-        if done == "INSERT 0 1":
-            return True
-        if await self.find(agent, call.key) is None:
-            raise TaskEnded(f"task {agent.task_id!r} has ended: submit it again under another task_id")
+            if done == "INSERT 0 1":
+                return True
+            if await own.fetchrow(_SQL["find"], agent.tenant, call.key) is None:
+                raise TaskEnded(f"task {agent.task_id!r} has ended: submit it again under another task_id")
         return False
 
     async def held(

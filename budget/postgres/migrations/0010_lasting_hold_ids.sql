@@ -1,7 +1,7 @@
 -- No id of a hold is given out again after a restore or a failover: it ends in 20 random bits. Holds of before keep theirs.
 
 create sequence hold_numbers owned by holds.hold_id;
-select setval('hold_numbers', nextval('holds_hold_id_seq'));
+select setval('hold_numbers', last_value, is_called) from holds_hold_id_seq;
 create function new_hold_id() returns bigint language sql volatile as $$
     select (nextval('hold_numbers') << 20) | floor(random() * 1048576)::bigint
 $$;

@@ -85,17 +85,25 @@ def _part(part: Any) -> Any:
 
 
 def _content(content: Any) -> Any:
-    """What a part contains, with its files in the form of OpenAI."""
+    """What a part contains: text, or JSON that the model reads as text, and files in the form of OpenAI."""
+    files: list[Any] = []
+    rest = _without_files(content, files)
+    return rest if isinstance(rest, str) else [{"json": rest}, *files]
+
+
+def _without_files(content: Any, files: list[Any]) -> Any:
     match content:
         case BinaryContent():
-            return _file(content.data_uri, content.vendor_metadata)
+            files.append(_file(content.data_uri, content.vendor_metadata))
         case ImageUrl():
-            return _file(content.url, content.vendor_metadata)
+            files.append(_file(content.url, content.vendor_metadata))
         case list() | tuple():
-            return [_content(each) for each in content]
+            return [_without_files(each, files) for each in content]
         case Mapping():
-            return {name: _content(each) for name, each in content.items()}
-    return content
+            return {name: _without_files(each, files) for name, each in content.items()}
+        case _:
+            return content
+    return None
 
 
 def _file(url: str, options: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -15,6 +15,11 @@ Fields = Mapping[Any, Any]
 
 _MOST_ADDRESS = 2_048
 """Most characters of the address of an image: it is not read as text, but what is longer may be no address."""
+_TYPES = ("image_url", "input_image", "computer_screenshot", "image_generation_call", "image", "media")
+_FIELDS = frozenset(("image", "inline_data", "inlineData", "file_data", "fileData"))
+"""Types and fields without which a part is no image: most parts have none, and need no further look."""
+_MOST_SEGMENTS = 1_000
+"""Segments of a JPEG file before its frame header."""
 _HEADER = 200_000
 """Base64 characters decoded to find the size: enough for the leading metadata of JPEG files."""
 
@@ -39,6 +44,8 @@ class ImagePart(NamedTuple):
 
 def image_part(part: Fields) -> ImagePart | None:
     """Reads a part as an image: of OpenAI, Anthropic, Gemini, Bedrock, LangChain or MCP; `None` if it is none."""
+    if part.get("type") not in _TYPES and _FIELDS.isdisjoint(part):
+        return None
     match part:
         case {"type": "image_url", "image_url": {"url": str(url), **about}, **more} if _may_be_image(about, url):
             return _behind(url, about.get("detail"), about, more)
@@ -58,10 +65,12 @@ def image_part(part: Fields) -> ImagePart | None:
             return _inside(data, more)
         case {"type": "image", "url": str(url), **more} if _may_be_image(more, url):
             return _behind(url, None, more)
-        case {"type": "image" | "input_image"}:
+        case {"type": "image" | "input_image" | "computer_screenshot"}:
             return ImagePart(Image(None, low_detail=False), (part,))
         case {"image": {"source": {"bytes": str() | bytes() as data, **source}, **about}, **more}:
             return _inside(data, source, about, more)
+        case {"image": {"source": {"location": _} | {"s3Location": _}, **about}, **more}:
+            return ImagePart(Image(None, low_detail=False), (about, more))
         case {"inline_data": {"data": str() | bytes() as data, **about}, **more} if _is_image(about):
             return _inside(data, about, more)
         case {"inlineData": {"data": str() | bytes() as data, **about}, **more} if _is_image(about):
@@ -144,7 +153,9 @@ def _jpeg(data: bytes) -> Size | None:
     if data[:2] != b"\xff\xd8":
         return None
     at = 2
-    while at + 9 <= len(data) and data[at] == 0xFF:
+    for _ in range(_MOST_SEGMENTS):
+        if at + 9 > len(data) or data[at] != 0xFF:
+            break
         marker = data[at + 1]
         if marker == 0xFF:  # padding
             at += 1

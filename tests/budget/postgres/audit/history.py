@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,6 +18,10 @@ from tests.support.ledger import TENANT, Books, report, request
 
 START = datetime(2027, 11, 20, 12, tzinfo=UTC)
 TEAM = Scope.parse("tag:team=search")
+HOLD = re.compile(r"\b[0-9]{7,}\b")
+"""The id of a hold in a text; amounts here are smaller."""
+RANDOM_BITS = 20
+"""At the end of an id; before them is its number, which is the same in every ledger."""
 POLICIES: dict[str, dict[str, Any]] = {
     "user:u1": {"limit_tokens": 60_000, "limit_nano_usd": 90_000, "mode": "hard", "window": "31d"},
     "user:u1@5h": {"limit_tokens": 6_000, "mode": "hard"},
@@ -64,9 +69,10 @@ class History:
         self.books.at(self.now)
         verb = self.dice.choice(["hold", "hold", "batch", "settle", "settle", "leave", "late", "other"])
         try:
-            return f"{self.turn} {verb} {await getattr(self, f'_{verb}')()}"
+            done = f"{self.turn} {verb} {await getattr(self, f'_{verb}')()}"
         except BudgetError as error:
             return f"{self.turn} {verb} {type(error).__name__}"
+        return HOLD.sub(lambda hold: str(int(hold[0]) >> RANDOM_BITS), done)
 
     def _request(self) -> HoldRequest:
         path, tokens = self.dice.choice(PATHS), self.dice.randint(1, 900)

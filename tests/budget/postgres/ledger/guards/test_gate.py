@@ -160,7 +160,7 @@ GUARDS = {
         test_calendar.test_under_a_stored_limit_no_request_counts_in_another_window,
     ),
     "a request cannot move a stored limit to another window": Guard(
-        """case when not k.limited then r."window" end""",
+        """case when not k.binding then r."window" end""",
         """r."window\"""",
         test_calendar.test_under_a_stored_limit_no_request_counts_in_another_window,
     ),

@@ -164,6 +164,12 @@ class Feed:
         """
         await self._started.wait()
         await self._follow_newest()
+        if self._subscriptions:
+            # Whoever begins after events were lost is not ended for it.
+            known = self.position, self._last
+            read = await self._events.after(self.position - 1, 1)
+            if known == (self.position, self._last) and await self._is_lost(read):
+                await self._begin_anew()
         gap = None if after is None else await self._gap(tenant, after)
         return Start(self.position if after is None or gap is Gap.AHEAD else after, gap)
 
@@ -235,13 +241,11 @@ class Feed:
         while self._subscriptions:
             # With the last one again: if it is another one, Postgres has lost events, and their positions are reused.
             read = await self._events.after(self.position - 1, READ)
-            events = [event for event in read if event.position > self.position]
-            last = read[0] if len(read) > len(events) else None
-            if self._last not in (None, last) if read else await self._events.newest() < self.position:
-                self.position, self._last = await self._events.newest(), None
-                self._end_all(Gap.AHEAD)
+            if await self._is_lost(read):
+                await self._begin_anew()
                 return
-            self._last = events[-1] if events else last
+            events = [event for event in read if event.position > self.position]
+            self._last = read[-1] if read else None
             if events:
                 # First of all: whoever joins from here on reads these events from the table.
                 self.position = events[-1].position
@@ -256,6 +260,20 @@ class Feed:
             # A subscriber that joined meanwhile must get the events in between.
             if not self._subscriptions:
                 self.position, self._last = newest, None
+
+    async def _is_lost(self, read: Sequence[Event]) -> bool:
+        """Whether Postgres has lost events that were read; `read` is what it has from the last one on."""
+        if not read:
+            return await self._events.newest() < self.position
+        return self._last is not None and read[0] != self._last
+
+    async def _begin_anew(self) -> None:
+        """Goes to the newest event, and ends the subscriptions, unless somebody else just has."""
+        lost = self.position, self._last
+        newest = await self._events.newest()
+        if lost == (self.position, self._last):
+            self.position, self._last = newest, None
+            self._end_all(Gap.AHEAD)
 
     def _end_all(self, gap: Gap | None) -> None:
         for subscription in [one for group in self._subscriptions.values() for one in group]:

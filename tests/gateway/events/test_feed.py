@@ -243,6 +243,23 @@ async def test_when_postgres_has_lost_events_that_were_read_subscriptions_end_wi
         assert feed.encoded(found, lambda event: str(event.data["n"]).encode()) == b"99"
 
 
+async def test_whoever_begins_after_a_loss_is_not_ended_for_it(pool: Pool) -> None:
+    events = Unnumbered(pool)
+    async with running(pool, events) as feed, feed.subscribe(TENANT, start=OLDEST) as own:
+        await put_events(pool, *range(5))
+        assert await take(own, 5) == [0, 1, 2, 3, 4]
+        events.away = True
+        await pool.execute("delete from events where position > 2")
+        await pool.execute("select setval('event_positions', 2)")
+        await put_events(pool, 10)
+        await Events(pool).number()
+        start = await feed.start(TENANT, 2)
+        assert (start, own.gap) == (Start(2, None), Gap.AHEAD)
+        events.away = False
+        async with feed.subscribe(TENANT, start=start) as again:
+            assert await take(again, 1) == [10]
+
+
 async def test_while_retention_deletes_the_last_event_that_was_read_a_subscription_goes_on(pool: Pool) -> None:
     async with running(pool) as feed, feed.subscribe(TENANT, start=OLDEST) as own:
         await put_events(pool, 1)
@@ -273,6 +290,17 @@ class Away(Events):
         if self.away:
             raise LedgerUnavailable("away")
         return await super().after(position, limit)
+
+
+class Unnumbered(Events):
+    """Events of a reader that is held up."""
+
+    away = False
+
+    async def number(self) -> int:
+        if self.away:
+            raise LedgerUnavailable("away")
+        return await super().number()
 
 
 async def test_while_postgres_is_away_it_waits_and_then_goes_on(pool: Pool) -> None:

@@ -165,11 +165,7 @@ class Feed:
         await self._started.wait()
         await self._follow_newest()
         if self._subscriptions:
-            # Whoever begins after events were lost is not ended for it.
-            known = self.position, self._last
-            read = await self._events.after(self.position - 1, 1)
-            if known == (self.position, self._last) and await self._is_lost(read):
-                await self._begin_anew()
+            await self._read(1)  # Whoever begins after events were lost is not ended for it.
         gap = None if after is None else await self._gap(tenant, after)
         return Start(self.position if after is None or gap is Gap.AHEAD else after, gap)
 
@@ -239,11 +235,9 @@ class Feed:
         await self._follow_newest()
         self._started.set()
         while self._subscriptions:
-            # With the last one again: if it is another one, Postgres has lost events, and their positions are reused.
-            read = await self._events.after(self.position - 1, READ)
-            if await self._is_lost(read):
-                await self._begin_anew()
-                return
+            read = await self._read(READ)
+            if read is None:
+                continue
             events = [event for event in read if event.position > self.position]
             self._last = read[-1] if read else None
             if events:
@@ -261,19 +255,22 @@ class Feed:
             if not self._subscriptions:
                 self.position, self._last = newest, None
 
-    async def _is_lost(self, read: Sequence[Event]) -> bool:
-        """Whether Postgres has lost events that were read; `read` is what it has from the last one on."""
-        if not read:
-            return await self._events.newest() < self.position
-        return self._last is not None and read[0] != self._last
+    async def _read(self, most: int) -> list[Event] | None:
+        """Reads the last event again, and those after it; `None`: the position has changed meanwhile.
 
-    async def _begin_anew(self) -> None:
-        """Goes to the newest event, and ends the subscriptions, unless somebody else just has."""
-        lost = self.position, self._last
-        newest = await self._events.newest()
-        if lost == (self.position, self._last):
+        If the last one is another one now, Postgres has lost events, and their positions are used again: goes to the
+        newest, and ends the subscriptions.
+        """
+        known = self.position, self._last
+        read = await self._events.after(self.position - 1, most)
+        newest = await self._events.newest() if not read or self._last not in (None, read[0]) else None
+        if known != (self.position, self._last):
+            return None
+        if newest is not None and (read or newest < self.position):
             self.position, self._last = newest, None
             self._end_all(Gap.AHEAD)
+            return None
+        return read
 
     def _end_all(self, gap: Gap | None) -> None:
         for subscription in [one for group in self._subscriptions.values() for one in group]:

@@ -260,6 +260,26 @@ async def test_whoever_begins_after_a_loss_is_not_ended_for_it(pool: Pool) -> No
             assert await take(again, 1) == [10]
 
 
+async def test_a_read_whose_answer_comes_after_another_stream_has_begun_is_no_loss(pool: Pool) -> None:
+    events = Slow(pool)
+    async with running(pool, events) as feed:
+        async with feed.subscribe(TENANT, start=OLDEST) as own:
+            await put_events(pool, 1, 2)
+            assert await take(own, 2) == [1, 2]
+            events.free.clear()
+            asked = events.asked
+            feed.poke()
+            await until(lambda: events.asked > asked)
+        await put_events(pool, 3)
+        await Events(pool).number()
+        start = await feed.start(TENANT, None)
+        assert start == Start(3, None)
+        async with feed.subscribe(TENANT, start=start) as again:
+            events.free.set()
+            await put_events(pool, 4)
+            assert await take(again, 1) == [4]
+
+
 async def test_while_retention_deletes_the_last_event_that_was_read_a_subscription_goes_on(pool: Pool) -> None:
     async with running(pool) as feed, feed.subscribe(TENANT, start=OLDEST) as own:
         await put_events(pool, 1)
@@ -290,6 +310,21 @@ class Away(Events):
         if self.away:
             raise LedgerUnavailable("away")
         return await super().after(position, limit)
+
+
+class Slow(Events):
+    """Events whose reading takes until it is free to end."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool)
+        self.asked, self.free = 0, asyncio.Event()
+        self.free.set()
+
+    async def after(self, position: int, limit: int) -> list[Event]:
+        found = await super().after(position, limit)
+        self.asked += 1
+        await self.free.wait()
+        return found
 
 
 class Unnumbered(Events):

@@ -165,7 +165,8 @@ class Feed:
         await self._started.wait()
         await self._follow_newest()
         if self._subscriptions:
-            await self._read(1)  # Whoever begins after events were lost is not ended for it.
+            while await self._read(1) is None:  # whoever begins after events were lost is not ended for it
+                pass
         gap = None if after is None else await self._gap(tenant, after)
         return Start(self.position if after is None or gap is Gap.AHEAD else after, gap)
 

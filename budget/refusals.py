@@ -17,6 +17,7 @@ from purser.budget.scopes import Kind, Scope
 
 _AMOUNTS = ("granted", "spent", "held", "reserve", "asked")
 _REQUESTABLE = (Kind.SESSION, Kind.TASK, Kind.AGENT)
+"""Kinds of scopes that a task file may limit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,12 @@ def test_what_is_no_image_has_no_size(encoded: str) -> None:
     assert size_of(encoded) is None
 
 
+def test_the_frame_of_a_jpeg_is_not_looked_for_without_end() -> None:
+    start, rest = FILES["jpeg"][:2], FILES["jpeg"][2:]
+    assert size_of(start + b"\xff" * 900 + rest) == (640, 480)
+    assert size_of(start + b"\xff" * 1_100 + rest) is None
+
+
 def test_without_a_model_an_image_costs_at_least_what_most_models_charge() -> None:
     names = ("gpt-4o", "gpt-5", "claude-sonnet-5", "claude-sonnet-4", "gemini-3-pro", "some-model")
     for size in ((1024, 1024), (2048, 2048), None):

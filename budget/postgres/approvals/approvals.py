@@ -264,12 +264,12 @@ class Approvals:
 
     async def _end(self, tenant: str, approval_id: str) -> int:
         try:
-            return await self._end_by_rule(tenant, approval_id)
+            return await self._end_once(tenant, approval_id)
         except BeyondCounting:
             # No one could have granted that: the balance is about to leave its range.
-            return await self._end_by_rule(tenant, approval_id, may_grant=False)
+            return await self._end_once(tenant, approval_id, may_grant=False)
 
-    async def _end_by_rule(self, tenant: str, approval_id: str, *, may_grant: bool = True) -> int:
+    async def _end_once(self, tenant: str, approval_id: str, *, may_grant: bool = True) -> int:
         async with self._transaction() as own:
             # The transaction that holds the lock is about to end the request, or leaves it to the next sweep.
             now = await own.fetchval(_SQL["try_lock_request"], tenant, approval_id, self.now)

@@ -28,7 +28,7 @@ def usage(
     since: Since = None,
     until: Until = None,
     within: Annotated[
-        str | None, typer.Option(help="Only calls with this scope on their path, for example session:s1.")
+        str | None, typer.Option(help="Only calls that drew on the budget of this scope, for example session:s1.")
     ] = None,
     timezone: Annotated[str | None, typer.Option(help="IANA time zone in which days begin.")] = None,
     limit: LimitOption = 100,

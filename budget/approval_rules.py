@@ -90,16 +90,18 @@ def in_common(amount: Amount, agreed: Iterable[PastDecision]) -> Amount:
     return Amount(min(one.tokens for one in amounts), min(one.nano_usd for one in amounts))
 
 
-def expire(request: ApprovalRequest, alone: Amount = NOTHING) -> Outcome:
+def expire(request: ApprovalRequest, alone: Amount = NOTHING, *, tightened: bool = False) -> Outcome:
     """Applies the request's rules when its deadline passes without a decision.
 
-    The shortage, but at most what was asked, is granted if `on_expiry` is `grant` and one person could have granted it
-    after `alone`, which expiries have granted in this window: an expiry never counts as two approvals. If more is short
-    because others spent meanwhile, the calls that still do not fit open a new request.
+    The shortage, but at most what was asked, is granted if `on_expiry` is `grant`, one person could have granted it
+    after `alone`, which expiries have granted in this window, and no policy was `tightened` meanwhile: an expiry never
+    counts as two approvals, and undoes no change of an admin. If more is short because others spent meanwhile, the
+    calls that still do not fit open a new request.
     """
     short, asked = request.shortage, request.asked
     grant = Amount(min(short.tokens, asked.tokens), min(short.nano_usd, asked.nano_usd))
-    if request.rules.on_expiry is OnExpiry.GRANT and grant != NOTHING and not request.needs_two(grant, alone):
+    may_grant = request.rules.on_expiry is OnExpiry.GRANT and not tightened
+    if may_grant and grant != NOTHING and not request.needs_two(grant, alone):
         return Outcome(ApprovalState.APPROVED, grant, grant)
     return Outcome(ApprovalState.EXPIRED)
 

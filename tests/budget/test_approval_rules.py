@@ -129,8 +129,10 @@ def test_every_part_of_a_decision_binds_its_id() -> None:
 
 def test_silence_denies_or_grants_the_shortage_as_the_rules_say() -> None:
     assert expire(request()).state is ApprovalState.EXPIRED
-    granted = expire(request(rules=ApprovalRules(on_expiry=OnExpiry.GRANT)))
+    asking = request(rules=ApprovalRules(on_expiry=OnExpiry.GRANT))
+    granted = expire(asking)
     assert (granted.state, granted.grant) == (ApprovalState.APPROVED, Amount(400))
+    assert expire(asking, tightened=True).state is ApprovalState.EXPIRED
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from purser.budget.approvals import (
 )
 from purser.budget.errors import BeyondCounting, DecisionConflict, InvalidRequest, NotFound
 from purser.budget.gate import Amount
+from purser.budget.policies.fields import OnExpiry
 from purser.budget.postgres.approvals.each import each
 from purser.budget.postgres.approvals.requests import read_requests
 from purser.budget.postgres.changes import record
@@ -358,12 +359,11 @@ class Approvals:
     async def _at_deadline(
         self, own: Connection, tenant: str, request: ApprovalRequest, now: datetime | None
     ) -> Outcome:
-        outcome = expire(request, await self._granted_alone(own, tenant, request.approval_id, SWEEPER.name, now))
-        if outcome.grant != Amount():
-            defaults = self._settings.defaults_json
-            if await own.fetchval(_SQL["tightened"], tenant, request.approval_id, defaults):
-                return Outcome(ApprovalState.EXPIRED)
-        return outcome
+        approval_id = request.approval_id
+        alone = await self._granted_alone(own, tenant, approval_id, SWEEPER.name, now)
+        grants = request.rules.on_expiry is OnExpiry.GRANT  # without it, nothing else matters
+        tightened = grants and await own.fetchval(_SQL["tightened"], tenant, approval_id, self._settings.defaults_json)
+        return expire(request, alone, tightened=tightened)
 
     async def _request(self, own: Connection, tenant: str, approval_id: str) -> ApprovalRequest:
         """Reads a request without the list of who waits, which people need and the rules of its end do not."""

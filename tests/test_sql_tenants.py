@@ -42,6 +42,7 @@ SWEEPS = {
     "budget/postgres/events/events.sql after": "webhooks and event streams read the events of all tenants once",
     "budget/postgres/events/events.sql forget": "retention",
     "budget/postgres/events/events.sql newest": "the position from which readers begin",
+    "budget/postgres/events/events.sql newest_forgotten": "whether events that readers miss were deleted",
     "budget/postgres/events/outbox.sql claim": "the dispatcher sends what is due",
     "budget/postgres/events/outbox.sql forget": "retention",
     "budget/postgres/audit/audit.sql": "the audit checks the whole ledger",

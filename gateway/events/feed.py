@@ -259,19 +259,26 @@ class Feed:
     async def _read(self, most: int) -> list[Event] | None:
         """Reads the last event again, and those after it; `None`: the position has changed meanwhile.
 
-        If the last one is another one now, Postgres has lost events, and their positions are used again: goes to the
-        newest, and ends the subscriptions.
+        If Postgres has lost the last one, positions are used again: goes to the newest, and ends the subscriptions.
         """
         known = self.position, self._last
         read = await self._events.after(self.position - 1, most)
-        newest = await self._events.newest() if not read or self._last not in (None, read[0]) else None
+        newest = await self._events.newest() if await self._is_lost(read) else None
         if known != (self.position, self._last):
             return None
-        if newest is not None and (read or newest < self.position):
+        if newest is not None:
             self.position, self._last = newest, None
             self._end_all(Gap.AHEAD)
             return None
         return read
+
+    async def _is_lost(self, read: Sequence[Event]) -> bool:
+        """Whether Postgres has lost the last event, and retention has not deleted it; `read` begins where it was."""
+        if not read:
+            return await self._events.newest() < self.position
+        if self._last in (None, read[0]):
+            return False
+        return read[0].position == self.position or await self._events.newest_forgotten() < self.position
 
     def _end_all(self, gap: Gap | None) -> None:
         for subscription in [one for group in self._subscriptions.values() for one in group]:

@@ -75,6 +75,12 @@ class Events:
             position: int = await own.fetchval(_SQL["newest"])
         return position
 
+    async def newest_forgotten(self) -> int:
+        """The highest position whose event retention has deleted; 0 if it has deleted none."""
+        async with connected(self._pool, None) as own:
+            position: int = await own.fetchval(_SQL["newest_forgotten"])
+        return position
+
     async def after(self, position: int, limit: int) -> list[Event]:
         """Reads at most `limit` events of all tenants after a position."""
         async with connected(self._pool, None) as own:

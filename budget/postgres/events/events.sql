@@ -5,6 +5,9 @@ select number_events($1);
 -- From visible rows: the sequence itself is ahead of an uncommitted transaction that assigns positions.
 select greatest((select max(position) from events), (select max(position) from forgotten_events), 0);
 
+-- name: newest_forgotten
+select coalesce(max(position), 0) from forgotten_events;
+
 -- name: after
 -- Events of all tenants.
 select position, at, tenant, kind, scope, calendar_start(window_start) as window_start, threshold, data from events

@@ -260,6 +260,19 @@ async def test_whoever_begins_after_a_loss_is_not_ended_for_it(pool: Pool) -> No
             assert await take(again, 1) == [10]
 
 
+async def test_an_event_that_retention_deletes_before_the_next_one_is_read_is_no_loss(pool: Pool) -> None:
+    events = Away(pool)
+    async with running(pool, events) as feed, feed.subscribe(TENANT, start=OLDEST) as own:
+        await put_events(pool, 1)
+        assert await take(own, 1) == [1]
+        events.away = True
+        assert await Events(pool).forget(timedelta(0)) == 1
+        await put_events(pool, 2)
+        await Events(pool).number()
+        events.away = False
+        assert await take(own, 1) == [2]
+
+
 async def test_a_read_whose_answer_comes_after_another_stream_has_begun_is_no_loss(pool: Pool) -> None:
     events = Slow(pool)
     async with running(pool, events) as feed:

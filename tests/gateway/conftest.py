@@ -8,7 +8,6 @@ Tests of the proxy share another one, which leads to their provider.
 """
 
 import asyncio
-import socket
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -30,6 +29,7 @@ from purser.gateway.webhooks import delivery
 from tests.support.actors import TESTER
 from tests.support.databases import Cleaners, WarmPools, create
 from tests.support.servers.clients import plain_client
+from tests.support.servers.ports import reserved_port
 from tests.support.servers.webhooks import Receiver, receiving
 from tests.support.threads import in_task, in_thread
 
@@ -65,15 +65,6 @@ class RunningGateway:
         tables = await self.pool.fetch(TABLES, BACKGROUND)
         counts = " union all ".join(f"select '{row[0]}', (select count(*) from \"{row[0]}\")" for row in tables)
         return {row[0]: row[1] for row in await self.pool.fetch(counts)}
-
-
-@contextmanager
-def reserved_port() -> Iterator[int]:
-    """A port for servers that come and go: it is bound until the end of the block, so that no other process gets it."""
-    with socket.socket() as reserved:
-        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        reserved.bind((LOOPBACK, 0))
-        yield reserved.getsockname()[1]
 
 
 @pytest.fixture(scope="session")

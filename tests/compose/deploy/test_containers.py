@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from purser.compose.stack.ports import LOOPBACK, free_port
+from purser.compose.stack.ports import LOOPBACK
 from purser.compose.stack.temporal import find_temporal
 from tests.support.servers.clients import plain_client
 from tests.support.servers.deployment import (
@@ -30,6 +30,7 @@ from tests.support.servers.deployment import (
     sent_to_the_engine,
     services,
 )
+from tests.support.servers.ports import reserved_port
 from tests.support.world import eventually
 
 pytestmark = pytest.mark.stack
@@ -159,10 +160,12 @@ class Host:
 
 
 @pytest.fixture
-def host(image: Image, secrets: Path, tmp_path: Path, temporal_address: str) -> Host:
+def host(image: Image, secrets: Path, tmp_path: Path, temporal_address: str) -> Iterator[Host]:
     home = tmp_path / "home"
     home.mkdir()
-    return Host(image, secrets, home, temporal_address, {port: str(free_port()) for port in ("8787", "9464", "9465")})
+    with ExitStack() as reserved:
+        ports = {port: str(reserved.enter_context(reserved_port())) for port in ("8787", "9464", "9465")}
+        yield Host(image, secrets, home, temporal_address, ports)
 
 
 @pytest.mark.proof

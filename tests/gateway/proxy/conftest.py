@@ -14,9 +14,10 @@ from purser.compose.demo.provider import Provider, serve_provider
 from purser.compose.settings import Settings
 from purser.compose.stack.ports import LOOPBACK
 from purser.gateway.access.roles import Role
-from tests.gateway.conftest import RunningGateway, on, reserved_port, running_gateway, serving
+from tests.gateway.conftest import RunningGateway, on, running_gateway, serving
 from tests.support.databases import create
 from tests.support.servers.clients import plain_client
+from tests.support.servers.ports import reserved_port
 
 PRICES = '{"gpt-4o": {"input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06, "max_output_tokens": 4096}}'
 HELLO: list[ChatCompletionMessageParam] = [{"role": "user", "content": "hello there"}]

@@ -86,15 +86,14 @@ async def test_the_same_call_of_another_key_waits_for_itself(proxy: Proxy) -> No
 async def test_equal_calls_at_the_same_time_run_and_are_charged_each(proxy: Proxy) -> None:
     await proxy.limited(limit_tokens=50_000, mode="approval")
     client = await proxy.openai(purser_session="s1")
-    proxy.provider.control.hold()
+    proxy.provider.control.hold(times=2)
 
     async def call() -> Any:
         return await client.chat.completions.with_raw_response.create(**CALL)
 
     calls = [asyncio.create_task(call()) for _ in range(2)]
     async with asyncio.timeout(30):
-        while len(proxy.provider.served()) < 2:
-            await asyncio.sleep(0.05)
+        await proxy.provider.control.wait_held(2)
     proxy.provider.control.continue_held()
     replies = [await each for each in calls]
     assert len({reply.headers["purser-hold-id"] for reply in replies}) == 2

@@ -27,7 +27,7 @@ from purser.context.compression.summaries import Method, Summary
 from purser.context.conversation.conversations import Conversation
 from purser.context.conversation.messages import SYSTEM_ROLES, StoredMessage
 from purser.context.errors import RedactionFailed
-from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.conversations import END, Conversations
 from purser.context.postgres.conversation.facts import Facts
 from purser.context.postgres.conversation.placeholders import Placeholders
 from purser.context.postgres.conversation.summaries import Summaries
@@ -55,6 +55,8 @@ class CompressionTarget:
     settings: ContextSettings
     budget: int
     """Context budget in tokens."""
+    upto: int = END
+    """The last message that windows of an agent show of the session's own conversation."""
 
 
 ResolveTarget = Callable[[CompressInput], Awaitable[CompressionTarget]]
@@ -136,8 +138,11 @@ class CompressContext:
     async def _compress(self, request: CompressInput) -> CompressResult:
         began = time.monotonic()
         target, thread = await self._resolve_target(request), _thread(request)
-        conversation = await self._conversations.conversation(*thread, model=target.model)
+        upto = END if request.thread else target.upto
+        conversation = await self._conversations.conversation(*thread, model=target.model, upto=upto)
         last = await self._summaries.latest(*thread, model=target.model)
+        if last is not None and last.last_seq > upto:
+            return CompressResult(version=0, reason="nothing_to_cover")
         span = choose_range(conversation, target.settings, request.budget_tokens or target.budget)
         if span is None:
             return CompressResult(version=0, reason="nothing_to_cover")

@@ -6,7 +6,7 @@ wait or an approval, therefore asks for the same amount.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -37,18 +37,24 @@ from purser.budget.refusals import Refusal
 from purser.budget.reports.views import BudgetView
 from purser.budget.usage import Usage
 from purser.context.conversation.conversations import Conversation
+from purser.context.conversation.messages import speaker_name
 from purser.context.errors import WindowTooSmall
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.strategies import STRATEGIES
 from purser.context.tokens.calibration import is_calibrated
 from purser.context.windows import plan_window
+from purser.context.windows.agent_window import reply_line
 from purser.context.windows.excerpts import Within
-from purser.context.windows.linking import linked
+from purser.context.windows.linking import headed, linked
 from purser.context.windows.plans import MemoryRef, PersonalRef, WindowPlan
 from purser.workflows.contract import AdmitInput, AdmitResult, Plan, ToolCall
 
 _log = logging.getLogger(__name__)
-_Texts = tuple[Conversation, Conversation, PersonalRef | None, MemoryRef | None]
+_REPLIES = "task:%:replies"
+"""Origins under which tasks append the last replies of their agents to a session, as a pattern."""
+_Session = tuple[Conversation, Mapping[int, str]]
+"""The session's own conversation, and the lines above its messages."""
+_Texts = tuple[_Session, Conversation, PersonalRef | None, MemoryRef | None]
 """The session, the agent's own conversation, the personal settings and the documents."""
 
 
@@ -104,6 +110,10 @@ class Admission:
             self.room.policies.budgets_of(request.agent.tenant, own, request.agent.task_id), self._texts(agent_context)
         )
         plan = await self._window(agent_context, texts, budget, climb.compression, last=request.last)
+        if plan.compress == "" and plan.session.dropped:
+            # A summary that others have made meanwhile may cover what they said: still better than to drop messages.
+            texts = (await self._session(agent_context, newest_summary=True), *texts[1:])
+            plan = await self._window(agent_context, texts, budget, climb.compression, last=request.last)
         if plan.compress is not None and request.may_compress and _leaves_out(plan):
             return AdmitResult(Plan.COMPRESS, verdict="", compress_thread=plan.compress, compress_budget=plan.budget)
         # The hold of a last call cannot grow: it gets its part of what is reserved, and no more.
@@ -121,23 +131,32 @@ class Admission:
 
     async def _texts(self, agent_context: AgentContext) -> _Texts:
         """Reads what the window of a call may show, by reference."""
-        tenant, session_id, model = agent_context.ref.tenant, agent_context.session_id, agent_context.model
-        within = Within(agent_context.window_tokens, agent_context.context.primers)
         return await asyncio.gather(
-            self.conversations.conversation(
-                tenant, session_id, model=model, upto=agent_context.question.seq - 1, within=within
-            ),
-            self._own(agent_context, within),
+            self._session(agent_context),
+            self._own(agent_context),
             self.extras.personal(agent_context),
             self.extras.documents(agent_context),
         )
 
-    async def _own(self, agent_context: AgentContext, within: Within) -> Conversation:
+    async def _session(self, agent_context: AgentContext, *, newest_summary: bool = False) -> _Session:
+        """Reads the session's own conversation as of the start of the task."""
+        tenant, session_id, upto = agent_context.ref.tenant, agent_context.session_id, agent_context.question.seq - 1
+        found = await self.conversations.conversation(
+            tenant, session_id, model=agent_context.model, upto=upto, newest_summary=newest_summary,
+            within=_within(agent_context),
+        )  # fmt: skip
+        said = [ref.seq for ref in found.messages if ref.role == "assistant" and not ref.call_ids]
+        names = await self.conversations.names(tenant, session_id, said, origin=_REPLIES) if said else {}
+        # Not every provider passes names on: without a line, the replies of all agents would be the agent's own.
+        own_name = speaker_name(agent_context.ref.agent_id)
+        return found, {seq: reply_line(name) for seq, name in names.items() if name != own_name}
+
+    async def _own(self, agent_context: AgentContext) -> Conversation:
         """Reads the agent's own conversation, in which every call has a result: providers refuse any other."""
         ref, session_id = agent_context.ref, agent_context.session_id
         read = partial(
             self.conversations.conversation, ref.tenant, session_id, agent_context.thread,
-            model=agent_context.model, within=within,
+            model=agent_context.model, within=_within(agent_context),
         )  # fmt: skip
         own = await read()
         # The tools of the last reply have ended: what they have not stored by now, no one will.
@@ -151,7 +170,7 @@ class Admission:
         self, agent_context: AgentContext, texts: _Texts, budget: BudgetView, share: Decimal, *, last: bool
     ) -> WindowPlan:
         """Plans the window of a call, of which it may fill a share."""
-        session, own, personal, documents = texts
+        (session, lines), own, personal, documents = texts
         left, system_tokens = await self.room.left(agent_context, budget, last=last), agent_context.system_tokens
         text = CONCLUDE if last else await self.room.line(agent_context)
         closing = await closing_of(agent_context.model, text)
@@ -164,6 +183,7 @@ class Admission:
         session, own = accepted.counted(session), accepted.counted(own)
         count = counter_of(agent_context)
         session, own = linked(session, count, question_follows=True), linked(own, count)
+        session = headed(session, lines, count)
         planned = partial(
             plan_window,
             agent_context.context,
@@ -171,16 +191,18 @@ class Admission:
             budget=whole if left is None or not last else min(whole, left),
             system_tokens=system_tokens,
             session=session,
+            lines=lines,
             question=agent_context.question,
             question_characters=agent_context.question_characters,
             replies=agent_context.replies,
+            reply_lines={one.seq: count(reply_line(one.agent_id)) for one in agent_context.replies},
             own=own,
             left=cut,
             personal=personal,
             memory=documents,
         )
         plan = replace(planned(), closing=closing.text)
-        if STRATEGIES[plan.strategy].retrieves and self.extras.may_find(agent_context, plan):
+        if STRATEGIES[plan.strategy].retrieves and self.extras.may_find(plan):
             planned = partial(planned, memory=await self.extras.retrieved(agent_context, plan))
             plan = replace(planned(), closing=closing.text)
         if not agent_context.recalls(plan):
@@ -284,6 +306,10 @@ class Admission:
         await self.calls.refused(call, Refusal.of(gate, call.ask, period_end))
 
 
+def _within(agent_context: AgentContext) -> Within:
+    return Within(agent_context.window_tokens, agent_context.context.primers)
+
+
 def _with_header(conversation: Conversation, tokens: int) -> Conversation:
     """The conversation with a summary that is longer by the line above it."""
     if not tokens or conversation.summary is None:
@@ -293,7 +319,7 @@ def _with_header(conversation: Conversation, tokens: int) -> Conversation:
 
 def _leaves_out(plan: WindowPlan) -> bool:
     """Whether something does not fit; only then does a turn wait for a compression."""
-    return bool(plan.session.dropped or plan.own.dropped or plan.dropped_replies)
+    return bool(plan.session.dropped or plan.own.dropped)
 
 
 def _result(answer: HoldAnswer, call: Call) -> AdmitResult:

@@ -21,7 +21,7 @@ from purser.context.postgres.sessions.sessions import Sessions
 from purser.context.retrieval import Found, Via, memory_message
 from purser.context.retrieval.rendering import MOST_FOUND, most_memory
 from purser.context.tokens import count_text
-from purser.context.windows.plans import MemoryRef, PersonalRef, WindowPlan
+from purser.context.windows.plans import MemoryRef, PersonalRef, View, WindowPlan
 from purser.context.windows.trimming import DOCUMENTS, Remedy, Trim, show_all
 
 
@@ -55,10 +55,9 @@ class WindowExtras:
         tokens = await _tokens(message, agent_context.model)
         return MemoryRef((), tokens, tokens)
 
-    def may_find(self, agent_context: AgentContext, plan: WindowPlan) -> bool:
-        """Whether there may be messages that the window does not show; otherwise a search is not worth its time."""
-        shows_own = plan.own.summary is None and not plan.own.dropped
-        return self.across_sessions or not shows_own or len(plan.session.seqs) < agent_context.question.seq - 1
+    def may_find(self, plan: WindowPlan) -> bool:
+        """Whether the window leaves out messages of its conversations; otherwise a search is not worth its cost."""
+        return self.across_sessions or not (_is_whole(plan.session) and _is_whole(plan.own))
 
     async def retrieved(self, agent_context: AgentContext, plan: WindowPlan) -> MemoryRef | None:
         """Returns a reference to what memory finds for the task's input, with the documents.
@@ -80,12 +79,13 @@ class WindowExtras:
         user = (await self.sessions.get(tenant, session_id)).user_id if self.across_sessions else None
         results = await self.memory.search(
             tenant, session_id, question.message.text, limit=MOST_FOUND, path=agent_context.path, user_id=user,
-            exclude_seqs={
-                *plan.session.seqs, agent_context.question.seq, *(reply.seq for reply in agent_context.replies)
-            },
+            exclude_seqs={*plan.seqs, *(reply.seq for reply in agent_context.replies)},
         )  # fmt: skip
         found = [one for one in results.found if _is_settled(one, agent_context)]
-        most_tokens = most_memory(self.memory_tokens, plan.tokens)
+        # The message stands before the agent's own turns: if its rows grew with them, no cached prefix would last. Once
+        # these fill the window, little else is in it, and some of them are to be found.
+        growing = plan.own.tokens if _is_whole(plan.own) else 0
+        most_tokens = most_memory(self.memory_tokens, plan.tokens - growing)
         message = await self._message(agent_context, found, most_tokens)
         documents = await self.documents(agent_context)
         if message is None or not found:
@@ -147,6 +147,11 @@ class WindowExtras:
         return await asyncio.to_thread(
             memory_message, found, agent_context.documents, most_tokens, counter_of(agent_context)
         )
+
+
+def _is_whole(view: View) -> bool:
+    """Whether all messages of a conversation are shown."""
+    return view.summary is None and not view.dropped
 
 
 def _is_settled(found: Found, agent_context: AgentContext) -> bool:

@@ -198,7 +198,11 @@ async def _compression_target(
     if request.agent_id:
         agent_context = await agent_contexts.of(AgentRef(request.tenant, request.task_id, request.agent_id))
         return CompressionTarget(
-            agent_context.path, agent_context.model, agent_context.context, agent_context.window_tokens
+            agent_context.path,
+            agent_context.model,
+            agent_context.context,
+            agent_context.window_tokens,
+            agent_context.question.seq - 1,
         )
     personal = await dependencies.stores.sessions.settings.personal(request.tenant, request.session_id)
     context = personal.resolved(dependencies.settings.context).settings

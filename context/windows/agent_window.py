@@ -11,6 +11,7 @@ anything is dropped, old tool results are cleared; required messages that are to
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from purser.context.compression.ranges import choose_range
@@ -24,7 +25,7 @@ from purser.context.strategies import Part
 from purser.context.strategies.settings import share
 from purser.context.tokens import PER_CONVERSATION
 from purser.context.windows.engine import OVER_BUDGET, Cutter, Room, Selection, choose_rule, is_crowded
-from purser.context.windows.linking import repaired_seqs, sendable
+from purser.context.windows.linking import below, repaired_seqs, sendable
 from purser.context.windows.plans import Dropped, MemoryRef, PersonalRef, TextRef, View, WindowPlan
 from purser.context.windows.trimming import DOCUMENTS, Trims, clear_old_results, fit_required, show_all, trimmed
 
@@ -35,8 +36,10 @@ def plan_window(
     budget: int,
     system_tokens: int,
     session: Conversation,
+    lines: Mapping[int, str] = MappingProxyType({}),
     question: TextRef,
     replies: Sequence[TextRef] = (),
+    reply_lines: Mapping[int, int] = MappingProxyType({}),
     own: Conversation,
     question_characters: int | None = None,
     left: int | None = None,
@@ -51,20 +54,22 @@ def plan_window(
         budget: tokens for everything but instructions and tools, from `ContextSettings.context_budget`.
         system_tokens: counted tokens of instructions and tool definitions.
         session: the session's own conversation as of the start of the task, without the task's input.
+        lines: lines above its messages, by sequence number, whose tokens `headed` has added.
         question: the task's input.
-        replies: replies of the agents that this one depends on, in the order of the task file.
+        replies: replies of the agents that this one depends on, in the order of the task file. They are required.
+        reply_lines: tokens of the line above each of them, by sequence number; its tokens include them.
         own: the agent's own thread.
         question_characters: length of the task's input, if known.
         left: tokens that the agent may still spend on input; `None` for no limit. The window is cut to it as far as
-            possible; required messages may exceed it, and the ledger then decides.
+            possible, and replies are clipped to it; other required messages may exceed it, and the ledger then decides.
         personal: personal settings of the user.
         memory: search results, left out if they do not fit, and documents, which are required.
         sizes: tokens that the window shows of trimmed messages, by sequence number, as far as counted; the upper bound
             counts for others.
 
     Raises:
-        WindowTooSmall: instructions, input, pins, system messages and required calls alone exceed the budget. All other
-            required messages are cleared or clipped instead, as `WindowPlan.trims` lists.
+        WindowTooSmall: instructions, input, pins, system messages, required calls and the marks of all other required
+            messages exceed the budget. These are otherwise cleared or clipped, as `WindowPlan.trims` lists.
     """
     session, own = settings.seen(session), settings.seen(own)
     limit = budget if left is None else max(0, min(budget, left))
@@ -98,30 +103,35 @@ def plan_window(
         "instructions and tools": system_tokens,
         "personal settings": personal.tokens if personal else 0,
         "documents": memory.documents_tokens if memory else 0,
+        "replies of the agents that it depends on": sum(reply.tokens for reply in replies),
         "input": question.tokens + PER_CONVERSATION,
         "first user message, pins, system messages and open calls of the session": of_session.least,
         "last step, pins, system messages and open calls of the agent": of_own.least,
     }
     alone = PER_CONVERSATION + question.tokens + (personal.tokens if personal else 0)
+    alone += sum(reply_lines.values())
     documents = [MessageRef(DOCUMENTS, "user", parts["documents"])] if parts["documents"] else []
-    trims = fit_required((of_session, of_own), budget - alone, documents)
+    answers = [MessageRef(reply.seq, "assistant", reply.tokens - reply_lines.get(reply.seq, 0)) for reply in replies]
+    trims = fit_required((of_session, of_own), budget - alone, [*documents, *answers])
     if trims is None:
         raise WindowTooSmall(parts, budget=budget)
     # All remedies are chosen by their upper bounds, so that counting what they show changes none of them.
     bounded = (trimmed(of_session, trims), trimmed(of_own, trims))
-    alone += trims[DOCUMENTS].most if DOCUMENTS in trims else parts["documents"]
-    others = sum(one.tokens for one in (*replies, session.summary, own.summary) if one is not None)
+    least = alone + _tokens(documents, trims) + sum(cutter.least for cutter in bounded)
+    if _tokens(answers, trims) > limit - least:
+        # They share what the agent may still spend. If it is too little even for their marks, the ledger decides.
+        trims = {**trims, **(fit_required((), limit - least, answers) or {})}
+    others = sum(one.tokens for one in (session.summary, own.summary) if one is not None)
     fill = share(limit, parameters.keep_ratio) if crowded else limit
-    trims = _sized({**trims, **clear_old_results(bounded, fill - alone - others)}, sizes)
+    included = alone + _tokens([*documents, *answers], trims)
+    trims = _sized({**trims, **clear_old_results(bounded, fill - included - others)}, sizes)
     of_session, of_own = trimmed(of_session, trims), trimmed(of_own, trims)
     if memory is not None and DOCUMENTS in trims:
         memory = MemoryRef((), trims[DOCUMENTS].tokens, trims[DOCUMENTS].tokens)
-        alone -= trims[DOCUMENTS].most - memory.tokens
-    least = alone + of_session.least + of_own.least
+    least = alone + _tokens([*documents, *answers], trims) + of_session.least + of_own.least
     if least > budget:
         raise WindowTooSmall(parts, budget=budget)
     room = Room(max(fill, least) - least)
-    shown = [reply for reply in replies if room.takes(reply.tokens)]
     own_summary, session_summary = (room.takes(one.summary.tokens) if one.summary else False for one in (own, session))
     if memory is not None and not room.takes(memory.tokens - memory.documents_tokens):
         memory = memory.documents
@@ -131,11 +141,13 @@ def plan_window(
     return WindowPlan(
         budget=limit,
         system_tokens=system_tokens,
-        session=_show(of_session, session_selection, with_summary=session_summary),
-        replies=tuple(shown),
+        session=_show(of_session, session_selection, with_summary=session_summary, lines=lines),
+        replies=tuple(
+            replace(reply, tokens=_tokens([answer], trims) + reply_lines.get(reply.seq, 0))
+            for reply, answer in zip(replies, answers, strict=True)
+        ),
         question=question,
         own=_show(of_own, own_selection, with_summary=own_summary),
-        dropped_replies=tuple(reply for reply in replies if reply not in shown),
         compress=_to_compress(settings, (session, own), limit, crowded=crowded) if rule.summarizes else None,
         strategy=rule.name,
         personal=personal,
@@ -217,7 +229,9 @@ def _to_compress(
     return max(found)[1] if found else None
 
 
-def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
+def _show(
+    cutter: Cutter, selection: Selection, *, with_summary: bool, lines: Mapping[int, str] = MappingProxyType({})
+) -> View:
     conversation = cutter.conversation
     shown = [ref for index in sorted(selection.verbatim) for ref in conversation.groups[index].refs]
     summary = conversation.summary
@@ -231,6 +245,7 @@ def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
         thread=conversation.thread,
         seqs=tuple(ref.seq for ref in shown),
         repaired=repaired_seqs(shown),
+        lines=tuple((ref.seq, lines[ref.seq]) for ref in shown if ref.seq in lines),
         summary=summary if with_summary else None,
         dropped=tuple(sorted(dropped, key=lambda one: one.first_seq)),
         tokens=cutter.tokens(selection.verbatim) + (summary.tokens if summary is not None and with_summary else 0),
@@ -238,7 +253,14 @@ def _show(cutter: Cutter, selection: Selection, *, with_summary: bool) -> View:
 
 
 def _messages_of(view: View, texts: Mapping[int, Message]) -> list[Message]:
-    return [message for _, message in sendable([(seq, texts[seq]) for seq in view.seqs], view.repaired)]
+    lines = dict(view.lines)
+    shown = [(seq, below(lines[seq], texts[seq]) if seq in lines else texts[seq]) for seq in view.seqs]
+    return [message for _, message in sendable(shown, view.repaired)]
+
+
+def _tokens(refs: Iterable[MessageRef], trims: Trims) -> int:
+    """Tokens of single messages as a window shows them."""
+    return sum(trims[ref.seq].tokens if ref.seq in trims else ref.tokens for ref in refs)
 
 
 def _sized(trims: Trims, sizes: Mapping[int, int] | None) -> Trims:
@@ -274,5 +296,4 @@ def _summary_of(view: View, summaries: Mapping[str, str], header: str | None) ->
 
 def _render_reply(reply: TextRef, message: Message) -> Message:
     # Only some providers pass names on: for the others, a reply would be the user's own words.
-    parts = tuple({"type": "text", "text": text} for text in (reply_line(reply.agent_id), message.text))
-    return Message("user", parts, name=speaker_name(reply.agent_id))
+    return below(reply_line(reply.agent_id), Message("user", message.text, name=speaker_name(reply.agent_id)))

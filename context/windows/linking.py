@@ -6,7 +6,7 @@ back, so a window says what is missing.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from purser.context.compression.requests import CountText
@@ -43,12 +43,28 @@ def linked(conversation: Conversation, count: CountText, *, question_follows: bo
     added = dict.fromkeys(unmatched, count(LATE_RESULT))
     for seq in missing:
         added[seq] = added.get(seq, 0) + PER_MESSAGE + count(NO_RESULT)
-    refs = (ref._replace(added=added.get(ref.seq, 0)) for ref in conversation.messages)
+    return _with_added(conversation, added)
+
+
+def headed(conversation: Conversation, lines: Mapping[int, str], count: CountText) -> Conversation:
+    """The conversation with the tokens of lines that a window shows above messages, by sequence number."""
+    return _with_added(conversation, {seq: count(line) for seq, line in lines.items()}) if lines else conversation
+
+
+def _with_added(conversation: Conversation, added: Mapping[int, int]) -> Conversation:
+    refs = (ref._replace(added=ref.added + added.get(ref.seq, 0)) for ref in conversation.messages)
     return replace(conversation, messages=tuple(refs))
 
 
+def below(line: str, message: Message) -> Message:
+    """The message with a line above its text, which stays as it is."""
+    content = message.content or ""
+    parts = ({"type": "text", "text": content},) if isinstance(content, str) else content
+    return replace(message, content=({"type": "text", "text": line}, *parts))
+
+
 def repaired_seqs(refs: Iterable[MessageRef]) -> tuple[int, ...]:
-    """Sequence numbers of the messages to which `linked` added tokens."""
+    """Sequence numbers of the messages to which `linked` or `headed` added tokens."""
     return tuple(ref.seq for ref in refs if ref.added)
 
 
@@ -77,7 +93,5 @@ def sendable(shown: Sequence[tuple[int, Message]], repaired: Collection[int]) ->
 
 
 def _as_message(result: Message) -> Message:
-    """A result as a message of its own. Its text stays as it is, below a line that says where it comes from."""
-    content = result.content or ""
-    parts = ({"type": "text", "text": content},) if isinstance(content, str) else content
-    return replace(result, role="user", content=({"type": "text", "text": LATE_RESULT}, *parts), tool_call_id=None)
+    """A result as a message of its own, below a line that says where it comes from."""
+    return replace(below(LATE_RESULT, result), role="user", tool_call_id=None)

@@ -71,7 +71,10 @@ class View:
     tokens: int = 0
     """Tokens of summary and messages."""
     repaired: tuple[int, ...] = ()
-    """Messages that `purser.context.windows.linking` completes: calls without results, and results without calls."""
+    """Messages that `purser.context.windows.linking` adds to: calls without results, results without calls, and those
+    below a line."""
+    lines: tuple[tuple[int, str], ...] = ()
+    """Lines above messages that say whose they are, by sequence number; never text of the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ class WindowPlan:
     question: TextRef
     own: View
     dropped_replies: tuple[TextRef, ...] = ()
-    """Replies that did not fit."""
+    """Replies that did not fit: in plans of earlier releases, which did not clip them."""
     compress: str | None = None
     """The thread whose compression frees most tokens; `None` below the trigger; empty for the session's own."""
     strategy: StrategyName = StrategyName.THREE_PART
@@ -109,7 +112,7 @@ class WindowPlan:
     @property
     def in_part(self) -> tuple[Trim, ...]:
         """Messages that are shown in part."""
-        shown = {DOCUMENTS, *self.session.seqs, *self.own.seqs}
+        shown = {DOCUMENTS, *self.session.seqs, *self.own.seqs, *(reply.seq for reply in self.replies)}
         return tuple(trim for trim in self.trims if trim.seq in shown)
 
     @property
@@ -190,4 +193,5 @@ def _view(value: Mapping[str, Any]) -> View:
         dropped=tuple(Dropped(**one) for one in value["dropped"]),
         tokens=value["tokens"],
         repaired=tuple(value.get("repaired", ())),
+        lines=tuple((seq, line) for seq, line in value.get("lines", ())),
     )

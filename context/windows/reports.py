@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from purser.context.windows.engine import OVER_BUDGET
 from purser.context.windows.explain import State
-from purser.context.windows.plans import View, WindowPlan
+from purser.context.windows.plans import TextRef, View, WindowPlan
 from purser.context.windows.trimming import DOCUMENTS, Remedy, Trim
 from purser.wire.enums import CallPart as CallPart
 
@@ -45,12 +45,10 @@ def spans(plan: WindowPlan) -> Iterator[Span]:
     if plan.personal is not None:
         yield Span(CallPart.SETTINGS, State.VERBATIM, FITS, tokens=plan.personal.tokens)
     yield from _view(CallPart.SESSION, plan.session, trims)
-    for replies, state, reason in (
-        (plan.replies, State.VERBATIM, FITS), (plan.dropped_replies, State.DROPPED, OVER_BUDGET)
-    ):  # fmt: skip
-        for reply in replies:
-            tokens = reply.tokens if state is State.VERBATIM else 0
-            yield Span(CallPart.REPLIES, state, reason, reply.seq, reply.seq, 1, tokens, agent_id=reply.agent_id)
+    yield from (_reply(reply, trims.get(reply.seq)) for reply in plan.replies)
+    for reply in plan.dropped_replies:
+        seq, agent_id = reply.seq, reply.agent_id
+        yield Span(CallPart.REPLIES, State.DROPPED, OVER_BUDGET, seq, seq, 1, 0, agent_id=agent_id)
     if plan.memory is not None:
         yield from _memory(plan, trims)
     seq = plan.question.seq
@@ -61,6 +59,13 @@ def spans(plan: WindowPlan) -> Iterator[Span]:
 def omissions(plan: WindowPlan) -> set[tuple[str, str]]:
     """Pairs of state and reason by which the window shows some message in part or not at all."""
     return {(one.state.value, one.reason) for one in spans(plan) if one.state is not State.VERBATIM}
+
+
+def _reply(reply: TextRef, trim: Trim | None) -> Span:
+    state, tokens, original = (State.VERBATIM, FITS), reply.tokens, None
+    if trim is not None:
+        state, tokens, original = _REMEDIES[trim.remedy], trim.tokens, trim.original
+    return Span(CallPart.REPLIES, *state, reply.seq, reply.seq, 1, tokens, original, agent_id=reply.agent_id)
 
 
 def _memory(plan: WindowPlan, trims: dict[int, Trim]) -> Iterator[Span]:

@@ -15,7 +15,7 @@ PLAN = WindowPlan(
     budget=9_000,
     system_tokens=100,
     session=View("", (1, 2, 31, 33), SummaryRef(3, 3, 30, 400), (Dropped(32, 32, "over_budget"),), 640),
-    replies=(TextRef(40, 50, "reader"),),
+    replies=(TextRef(40, 50, "reader"), TextRef(38, 300, "critic")),
     question=TextRef(41, 10),
     own=View("t1/a", (42, 43, 44, 45), None, (), 700),
     dropped_replies=(TextRef(39, 5_000, "writer"),),
@@ -27,6 +27,7 @@ PLAN = WindowPlan(
         Trim(43, Remedy.CLEARED, 5_000, 48, 17),
         Trim(45, Remedy.CLIPPED, 9_000, 600, 599),
         Trim(32, Remedy.CLEARED, 800, 48, 17),
+        Trim(38, Remedy.CLIPPED, 6_000, 300, 291),
     ),
     whole_tokens=20_000,
 )

@@ -61,12 +61,29 @@ async def test_an_agent_sees_the_replies_of_those_it_depends_on_and_the_input(sy
     assert asked == system.provider.served()[-1].arrival.prompt_tokens + judge["max_output_tokens"]
 
 
+async def test_replies_beyond_the_budget_of_an_agent_are_shown_in_part_and_it_may_read_the_rest(system: World) -> None:
+    texts = [f"Mapper {n}: amount {n}. {'detail text. ' * 100}" for n in range(4)]
+    said = [system.agent(f"m{n}", text, max_output_tokens=400) for n, text in enumerate(texts)]
+    reducer = system.agent(
+        "sum", "Six.", depends_on=[one["id"] for one in said], budget={"limit_tokens": 800, "mode": "hard"}
+    )
+    task = await system.run(*said, reducer, input="Add them up.")
+    assert task["agents"]["sum"]["status"] == "completed"
+    request = json.loads(system.provider.served()[-1].arrival.text or "")
+    replies = [one["content"][1]["text"] for one in request["messages"] if one.get("name")]
+    assert [text.partition(".")[0] for text in replies] == [f"Mapper {n}: amount {n}" for n in range(4)]
+    assert all("tokens left out of message" in text for text in replies)
+    assert [tool["function"]["name"] for tool in request["tools"]] == ["recall_message"]
+
+
 async def test_the_next_task_of_a_session_sees_the_input_and_the_last_replies_of_the_one_before(system: World) -> None:
     await system.run(
         system.agent("draft", "Draft."), system.agent("final", "Final.", depends_on=["draft"]), session_id="s"
     )
     await system.run(system.agent("next"), session_id="s", input="And now?")
-    assert [message["content"] for message in prompts(system)[-1][1:]] == ["Say something.", "Final.", "And now?"]
+    assert [message["content"] for message in prompts(system)[-1][1:]] == [
+        "Say something.", parts("[reply of the agent final:]", "Final."), "And now?"
+    ]  # fmt: skip
 
 
 async def test_a_provider_accepts_a_session_whose_calls_lack_results_or_got_them_late(system: World) -> None:

@@ -161,6 +161,12 @@ class Conversations:
         rows = await self._rows("texts", tenant, session_id, seqs)
         return {row["seq"]: Message.stored(row["body"]) for row in rows}
 
+    async def names(self, tenant: str, session_id: str, seqs: Collection[int], *, origin: str) -> dict[int, str]:
+        """Names of speakers by sequence number, of those messages whose origin matches this pattern of `like`."""
+        async with connected(self._pool, None) as own:
+            rows = await own.fetch(_SQL["names"], tenant, session_id, list(seqs), origin)
+        return {row["seq"]: row["name"] for row in rows}
+
     async def read_thread(
         self, tenant: str, session_id: str, thread: str = "", *, first: int = 1, last: int = END
     ) -> list[StoredMessage]:
@@ -194,22 +200,28 @@ class Conversations:
         model: str,
         upto: int = END,
         without: Collection[int] = (),
+        newest_summary: bool = False,
         whole: bool = False,
         within: Within | None = None,
     ) -> Conversation:
         """Reads a thread by reference with its latest summary; reads texts only to count them for `model` once.
+
+        The latest of those that cover nothing after `upto`: it shows what the thread was then, whoever goes on.
 
         Args:
             tenant, session_id, thread: the conversation.
             model: the model whose tokenizer counts.
             upto: the last message to include.
             without: messages to leave out, such as the task's input, which is shown separately.
+            newest_summary: whether to take the newest summary, even if it covers messages after `upto`.
             whole: whether to include every message that the summary covers.
             within: upper bounds of what a window can show; of older messages only required ones are then included.
         """
         source = Source(tenant, session_id, thread, upto, tokenizer_of(model))
         async with connected(self._pool, None) as own:
-            summary = await self._summaries.latest(tenant, session_id, thread, model=model, connection=own)
+            summary = await self._summaries.latest(
+                tenant, session_id, thread, model=model, upto=None if newest_summary else upto, connection=own
+            )
             found = await read_references(own, self._running, source, summary, within, whole=whole)
             figures = await omitted_figures(own, self._running, source, found)
         counts = await self._counted(tenant, session_id, found.rows, model)

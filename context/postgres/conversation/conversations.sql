@@ -54,6 +54,11 @@ from unnest($3::bigint[]) as wanted (seq) cross join lateral session_message($1,
 select m.seq, m.body
 from unnest($3::bigint[]) as wanted (seq) cross join lateral session_message($1, $2, wanted.seq) as m;
 
+-- name: names
+select m.seq, m.body ->> 'name' as name
+from unnest($3::bigint[]) as wanted (seq) cross join lateral session_message($1, $2, wanted.seq) as m
+where m.origin like $4 and m.body ->> 'name' is not null;
+
 -- name: read_thread
 select seq, thread, body, tokens, created_at from messages
 where tenant = $1 and session_id = $2 and thread = $3 and seq between $4 and $5 order by seq;

@@ -47,11 +47,18 @@ class Summaries:
         self._pool = pool
 
     async def latest(
-        self, tenant: str, session_id: str, thread: str = "", *, model: str, connection: Connection | None = None
+        self,
+        tenant: str,
+        session_id: str,
+        thread: str = "",
+        *,
+        model: str,
+        upto: int | None = None,
+        connection: Connection | None = None,
     ) -> Summary | None:
-        """The newest version, with its tokens counted for `model`."""
+        """The newest version, or the newest that covers nothing after `upto`, with its tokens counted for `model`."""
         async with connected(self._pool, connection) as own:
-            row = await own.fetchrow(_SQL["latest"], tenant, session_id, thread)
+            row = await own.fetchrow(_SQL["latest"], tenant, session_id, thread, upto)
             if row is None:
                 return None
             found, encoding = _summary(row), encoding_of(model)

@@ -1,5 +1,7 @@
 -- name: latest
-select * from summaries where tenant = $1 and session_id = $2 and thread = $3 order by version desc limit 1;
+-- The newest version, or the newest that covers nothing after $4.
+select * from summaries where tenant = $1 and session_id = $2 and thread = $3 and last_seq <= coalesce($4, last_seq)
+order by version desc limit 1;
 
 -- name: versions
 select * from summaries where tenant = $1 and session_id = $2 and ($3::text is null or thread = $3)

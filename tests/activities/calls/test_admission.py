@@ -1,6 +1,8 @@
 """Admission: one key, one plan, one hold."""
 
 import asyncio
+import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from unittest.mock import AsyncMock, Mock
@@ -31,14 +33,20 @@ from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path, Scope
 from purser.budget.usage import Usage
+from purser.context.compression.summaries import Method, Summary
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.calibration import Calibrations
 from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.postgres.memory.memory import Memory
 from purser.context.postgres.sessions.preferences import PersonalSettings
 from purser.context.postgres.sessions.sessions import Sessions
+from purser.context.tokens import count_request, count_text
+from purser.context.windows import render
+from purser.context.windows.plans import WindowPlan
 from purser.workflows.contract import AdmitInput, AgentRef, Plan
 from tests.support.actors import TESTER
+from tests.support.context.conversations import parts, talk
 
 TENANT = "acme"
 AGENT = AgentRef(TENANT, "t1", "a")
@@ -163,6 +171,68 @@ async def test_memory_brings_back_the_session_and_the_agents_own_steps_but_not_w
     found = await admission.conversations.read(TENANT, "s2", [seq for _, seq in plan.memory.found])
     assert {one.thread for one in found.values()} == {"", "t2/a"}
     assert plan.memory.tokens <= plan.memory.most_tokens <= 300 // 4
+
+
+async def submit_after(admission: Admission, said: Mapping[str, Sequence[Message]], **more: Any) -> AgentRef:
+    """An agent `a` of a task in a session with these messages, by their origin."""
+    for origin, messages in said.items():
+        await admission.conversations.append(TENANT, "s2", messages, origin=origin)
+    agents = [{"id": "a", "model": "gpt-4o", "instructions": "Be brief.", "max_output_tokens": 300}]
+    body = {"session_id": "s2", "task_id": "t2", "input": "Well?", "agents": agents, **more}
+    tasks = Tasks(admission.pool, admission.room.policies, admission.conversations)
+    await tasks.submit(TENANT, TaskFile.parse(body, ()), "ann")
+    return AgentRef(TENANT, "t2", "a")
+
+
+async def planned(admission: Admission, agent: AgentRef, key: str) -> WindowPlan:
+    """The window of a call of the agent."""
+    await admission.admit(AdmitInput(agent, key, 1, may_compress=False))
+    return (await admission.calls.get(agent, key)).plan
+
+
+async def test_what_others_say_and_summarize_meanwhile_changes_no_window_until_it_would_drop_messages(
+    admission: Admission,
+) -> None:
+    agent = await submit_after(
+        admission, {"old": talk(30)}, context={"history_window_size": 50, "primers_count": 3, "recents_count": 5}
+    )
+    before = await planned(admission, agent, "k1")
+    assert before.session.seqs == tuple(range(1, 31))
+    await admission.conversations.append(TENANT, "s2", talk(60), origin="of others")
+    later = Summary(1, 4, 70, "Others said much.", Method.EXTRACTIVE, str(uuid.uuid4()), 900, 20, "digest")
+    assert await Summaries(admission.pool).store(TENANT, "s2", "", later)
+    assert (await planned(admission, agent, "k2")).session == before.session
+    await limit(admission, "agent:t2/a", limit_tokens=3 * (before.prompt_tokens + 300) - 100, mode="hard")
+    cut = await planned(admission, agent, "k3")
+    assert cut.session.summary is not None
+    assert (cut.session.summary.version, cut.session.seqs, cut.session.dropped) == (1, (1, 2, 3), ())
+
+
+async def test_replies_of_other_agents_in_the_session_say_whose_they_are_and_the_agents_own_do_not(
+    admission: Admission,
+) -> None:
+    said = {
+        "task:t0:input": [Message("user", "Is it safe?")],
+        "task:t0:replies": [
+            Message("assistant", f"So says {name}.", name=name) for name in ("optimist", "a", "critic")
+        ],
+        "http:1": [Message("assistant", "Hello.", name="Luna"), Message("assistant", "Welcome.")],
+    }
+    agent = await submit_after(admission, said)
+    plan = await planned(admission, agent, "k1")
+    assert plan.session.lines == ((2, "[reply of the agent optimist:]"), (4, "[reply of the agent critic:]"))
+    assert WindowPlan.from_json(plan.to_json()) == plan
+    stored = await admission.conversations.read(TENANT, "s2", plan.seqs)
+    shown = render(plan, stored, {}, "Be brief.", count=lambda text: count_text(text, "gpt-4o").tokens)
+    assert [(one["role"], one["content"]) for one in shown[1:-1]] == [
+        ("user", "Is it safe?"),
+        ("assistant", parts("[reply of the agent optimist:]", "So says optimist.")),
+        ("assistant", "So says a."),
+        ("assistant", parts("[reply of the agent critic:]", "So says critic.")),
+        ("assistant", "Hello."),
+        ("assistant", "Welcome."),
+    ]
+    assert count_request(shown, (), "gpt-4o").tokens == plan.prompt_tokens
 
 
 async def seen(admission: Admission, *tokens: int) -> None:

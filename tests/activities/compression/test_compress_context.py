@@ -49,6 +49,16 @@ async def test_the_next_prompt_contains_the_summary_also_after_a_restart(harness
     assert [one["content"] for one in prompt[2:-1]] == [one.text for one in (*talk(3), *talk(200)[-20:])]
 
 
+async def test_a_compression_for_an_agent_covers_of_the_session_only_what_its_windows_show(
+    harness: CompressionHarness,
+) -> None:
+    found = await harness.activity(upto=100).compress_context(request())
+    assert (found.version, found.first_seq, found.last_seq) == (1, 4, 80)
+    await harness.activity().compress_context(request("k2"))
+    later = await harness.activity(upto=100).compress_context(request("k3"))
+    assert (later.version, later.reason) == (0, "nothing_to_cover"), "another one has covered what came later"
+
+
 async def test_the_next_version_covers_everything_that_the_last_one_did(harness: CompressionHarness) -> None:
     await harness.activity().compress_context(request("k1"))
     await harness.say(*talk(60))

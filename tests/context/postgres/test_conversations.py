@@ -218,13 +218,15 @@ async def test_a_conversation_ends_where_the_task_saw_it_and_leaves_out_its_inpu
 
 
 @pytest.mark.parametrize("within", [None, Within(100, 3)])
+@pytest.mark.parametrize(("newest", "seqs"), [(False, [1, 2, 3, 4, 5]), (True, [1])])
 async def test_a_conversation_ends_where_the_task_saw_it_even_if_a_summary_covers_more(
-    conversations: Conversations, pool: Pool, within: Within | None
+    conversations: Conversations, pool: Pool, within: Within | None, newest: bool, seqs: list[int]
 ) -> None:
     await append(conversations, *talk(6), user("keep", pinned=True), *talk(3))
     assert await cover(pool, 2, 8)
-    found = await conversations.conversation(TENANT, SESSION, model=MODEL, upto=5, within=within)
-    assert [ref.seq for ref in found.messages] == [1]
+    found = await conversations.conversation(TENANT, SESSION, model=MODEL, upto=5, newest_summary=newest, within=within)
+    assert [ref.seq for ref in found.messages] == seqs
+    assert (found.summary is not None) is newest
 
 
 async def test_covered_messages_are_left_out_unless_they_stay_verbatim(

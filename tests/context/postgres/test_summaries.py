@@ -82,6 +82,13 @@ async def test_a_version_that_does_not_extend_the_last_one_is_not_stored(summari
     assert latest.version == 2
 
 
+async def test_of_a_thread_as_it_was_the_newest_version_that_covers_nothing_later_is_read(summaries: Summaries) -> None:
+    assert await summaries.store(*PLACE, FIRST)
+    assert await summaries.store(*PLACE, NEXT)
+    found = [await summaries.latest(*PLACE, model="gpt-4o", upto=upto) for upto in (39, 40, 59, 60, None)]
+    assert [one and one.version for one in found] == [None, 1, 1, 2, 2]
+
+
 async def test_of_many_who_write_the_next_version_one_does(summaries: Summaries) -> None:
     found = await asyncio.gather(*(summaries.store(*PLACE, replace(FIRST, key=f"k{one}")) for one in range(10)))
     assert sum(found) == 1

@@ -20,6 +20,7 @@ def test_invariant_covered_and_verbatim_ranges_are_reported_for_a_live_call() ->
         ("session", "dropped", "over_budget", 32, 32, None, 0, None),
         ("session", "verbatim", "fits", 33, 33, 1, None, None),
         ("replies", "verbatim", "fits", 40, 40, 1, 50, None),
+        ("replies", "clipped", "too_large", 38, 38, 1, 291, None),
         ("replies", "dropped", "over_budget", 39, 39, 1, 0, None),
         ("documents", "clipped", "too_large", None, None, None, 200, None),
         ("memory", "verbatim", "fits", None, None, 2, 100, None),

@@ -14,6 +14,7 @@ from purser.context.settings import ContextSettings
 from purser.context.strategies import StrategyName
 from purser.context.tokens import count_message, count_text
 from purser.context.windows import plan_window, render
+from purser.context.windows.agent_window import reply_line
 from purser.context.windows.plans import MemoryRef, TextRef, WindowPlan
 from purser.context.windows.trimming import DOCUMENTS, Remedy, Trim, show, show_all
 from tests.support.context.conversations import calling, result, talk, user
@@ -21,6 +22,7 @@ from tests.support.context.windows import MODEL, SYSTEM, indexes, window
 
 LARGE = "row 4711 of the table; " * 3_000
 QUESTION = 1_000
+REPLY = 2_000
 
 
 def count(text: str) -> int:
@@ -48,13 +50,17 @@ def planned(
     own: Sequence[Message] = (),
     question: str = "And now?",
     documents: int = 0,
+    replies: Sequence[Message] = (),
+    left: int | None = None,
     settings: ContextSettings | None = None,
 ) -> tuple[WindowPlan, list[dict[str, object]]]:
     """The plan of a call with counted sizes, and its messages."""
     of_session, texts = thread("", session, 1)
     of_agent, more = thread("t1/a", own, QUESTION + 1)
     asked = Message("user", question)
-    everything = {**texts, **more, QUESTION: StoredMessage(QUESTION, "", asked, {})}
+    _, others = thread("t1/b", replies, REPLY)
+    everything = {**texts, **more, **others, QUESTION: StoredMessage(QUESTION, "", asked, {})}
+    line = count(reply_line("b"))
     memory = Message("user", "document " * documents) if documents else None
     sizes: dict[int, int] = {}
     while True:
@@ -64,7 +70,10 @@ def planned(
             system_tokens=10,
             session=of_session,
             question=TextRef(QUESTION, tokens(asked)),
+            replies=[TextRef(seq, tokens(one.message) + line, "b") for seq, one in others.items()],
+            reply_lines=dict.fromkeys(others, line),
             own=of_agent,
+            left=left,
             memory=MemoryRef((), tokens(memory), tokens(memory)) if memory else None,
             sizes=sizes,
         )
@@ -79,6 +88,13 @@ def planned(
 def steps(number: int, text: str) -> list[Message]:
     """Steps of an agent: calls of a tool with their results."""
     return [one for step in range(number) for one in (calling(f"c{step}"), result(f"c{step}", text))]
+
+
+def parts_of(message: dict[str, object]) -> list[dict[str, str]]:
+    """The parts of a message's content."""
+    content = message["content"]
+    assert isinstance(content, list)
+    return content
 
 
 def sent(messages: Sequence[dict[str, object]]) -> int:
@@ -140,6 +156,38 @@ def test_documents_larger_than_the_budget_are_clipped_too() -> None:
     assert [trim.seq for trim in plan.in_part] == [DOCUMENTS]
     assert "tokens left out of the documents …]" in str(messages[-2]["content"])
     assert sent(messages) == plan.tokens <= 1_000
+
+
+DRAFTS = [Message("assistant", f"Draft {number}: the seller pays. " * 90) for number in range(4)]
+"""Replies of about 630 tokens each."""
+
+
+@pytest.mark.parametrize(("budget", "left"), [(1_000, None), (70_000, 1_000)], ids=["small model", "small budget"])
+def test_replies_that_do_not_fit_share_the_room_and_none_vanishes_without_a_mark(budget: int, left: int | None) -> None:
+    plan, messages = planned(budget, replies=DRAFTS, left=left)
+    assert [(trim.seq, trim.remedy) for trim in plan.in_part] == [(REPLY + n, Remedy.CLIPPED) for n in range(4)]
+    assert len({trim.most for trim in plan.in_part}) == 1
+    assert not plan.dropped_replies
+    for number, message in enumerate(messages[1:5]):
+        line, text = (part["text"] for part in parts_of(message))
+        assert line == "[reply of the agent b:]"
+        assert text.startswith(f"Draft {number}:")
+        assert f"tokens left out of message {REPLY + number} …]" in text
+    assert 800 < sent(messages) == plan.tokens <= 1_000
+
+
+def test_replies_of_which_not_even_marks_fit_the_model_end_the_agent_with_their_tokens() -> None:
+    shown, _ = planned(250, replies=DRAFTS)
+    assert len(shown.in_part) == 4
+    with pytest.raises(WindowTooSmall, match="replies of the agents that it depends on: ") as caught:
+        planned(100, replies=DRAFTS)
+    assert caught.value.parts["replies of the agents that it depends on"] > 4 * 600
+
+
+def test_replies_for_which_the_agent_has_no_budget_are_shown_all_the_same_and_the_ledger_decides() -> None:
+    plan, _ = planned(70_000, replies=DRAFTS, left=0)
+    assert not plan.in_part
+    assert len(plan.replies) == 4
 
 
 def test_several_large_messages_share_the_room_and_the_question_stays_whole() -> None:

@@ -13,7 +13,7 @@ from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Path
 from purser.compose.demo.provider import Provider, Reply, Rule
 from purser.context.conversation.messages import Message
-from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.conversations import END, Conversations
 from purser.context.postgres.conversation.placeholders import Placeholders
 from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.settings import ContextSettings
@@ -65,11 +65,12 @@ class CompressionHarness:
         settings: ContextSettings | None = None,
         window: int = 128_000,
         cooldown_s: int = 600,
+        upto: int = END,
     ) -> CompressContext:
         """The activity, with or without a model."""
 
         async def resolve_target(_: CompressInput) -> CompressionTarget:
-            return CompressionTarget(PATH, MODEL, settings or ContextSettings(), 73_142)
+            return CompressionTarget(PATH, MODEL, settings or ContextSettings(), 73_142, upto)
 
         books = self.books
         summarizer = Summarizer(

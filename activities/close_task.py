@@ -25,7 +25,7 @@ class CloseTask:
     async def close_task(self, closing: TaskClosing) -> None:
         """Ends a task in one transaction; repeating it changes nothing.
 
-        The replies of the agents on which no other agent depends are appended to the session.
+        The last replies are appended to the session: those that no other agent used for a reply of its own.
         """
         tenant, outcome = closing.tenant, closing.outcome
         record = await self.agents.task_record(tenant, outcome.task_id)
@@ -43,8 +43,8 @@ class CloseTask:
 
 
 def _last_replies(record: TaskRecord) -> dict[str, int]:
-    """Replies of the agents on which no other agent depends, in the order of the task file."""
-    needed = {other for agent in record.task.agents for other in agent.depends_on}
+    """Replies of the agents on which no agent with a reply depends, in the order of the task file."""
+    needed = {other for agent in record.task.agents if agent.id in record.replies for other in agent.depends_on}
     return {
         agent.id: record.replies[agent.id]
         for agent in record.task.agents

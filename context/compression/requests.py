@@ -101,7 +101,7 @@ def _passage(message: Message) -> Passage:
     parts = message.content if isinstance(message.content, tuple) else ()
     others = [f"[{part['type']}]" for part in parts if part["type"] != "text"]
     return Passage(
-        storable(message.name or message.role),
+        quoted(storable(message.speaker)),
         "\n".join(filter(None, [message.text, *others])),
         message.role,
         tuple(Call(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in message.tool_calls),

@@ -124,6 +124,13 @@ class Message:
         return self.content or ""
 
     @property
+    def speaker(self) -> str:
+        """Its name on one line, else its role; both if the name is another role: an agent `user` is not the user."""
+        name = " ".join((self.name or "").split())
+        letters = "".join(filter(str.isalnum, name)).casefold()
+        return with_role(self.role, name) if letters in ROLES and letters != self.role else name or self.role
+
+    @property
     def call_ids(self) -> tuple[str, ...]:
         """Ids of its tool calls."""
         return tuple(call["id"] for call in self.tool_calls)
@@ -164,6 +171,11 @@ class Linked(Protocol):
 
     @property
     def tool_call_id(self) -> str | None: ...
+
+
+def with_role(role: str, name: str | None) -> str:
+    """A speaker by role and, if known, name."""
+    return f"{role} ({name})" if name else role
 
 
 def speaker_name(name: str) -> str:

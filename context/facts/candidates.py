@@ -73,11 +73,6 @@ class Candidate:
     """Kinds and values of dates and times that are joined to its own, as in `Saturday at 11 am`."""
 
 
-def speaker_of(stored: StoredMessage) -> str:
-    """Name or role of the speaker."""
-    return stored.message.name or stored.message.role
-
-
 def candidates(stored: StoredMessage, text: str) -> Iterator[Candidate]:
     """Yields what a message states, in sequence.
 
@@ -85,7 +80,7 @@ def candidates(stored: StoredMessage, text: str) -> Iterator[Candidate]:
         stored: the message.
         text: its redacted text.
     """
-    speaker = speaker_of(stored)
+    speaker = stored.message.speaker
     if stored.message.role == "tool":
         yield from _of_tool(stored.seq, speaker, text)
         return

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-RULES_VERSION = 8
+RULES_VERSION = 9
 """Version of the rules: facts stored by another version are extracted anew from the messages."""
 
 MENTIONS = "mentions"

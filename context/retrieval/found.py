@@ -26,7 +26,7 @@ class Found:
     role: str
     """`user` or `assistant`."""
     name: str | None
-    """Name of the speaker, where several share a role."""
+    """Name of the speaker, where several share a role; in the thread of an agent, that of the agent."""
     text: str
     created_at: datetime
     score: float

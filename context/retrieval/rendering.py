@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from purser.context.compression.requests import CountText
-from purser.context.conversation.messages import Message
+from purser.context.conversation.messages import Message, with_role
 from purser.context.conversation.quoting import quoted
 from purser.context.retrieval.found import Found
 from purser.context.tokens import PER_MESSAGE
@@ -84,6 +84,5 @@ def _fitting(found: Sequence[Found], most_tokens: int, count: CountText) -> list
 
 def _line(one: Found) -> str:
     """The row of a message on one line, so that its text cannot begin another row."""
-    speaker = f"{one.role} ({one.name})" if one.name else one.role
-    said = quoted(" ".join(f"{speaker}: {one.text}".split()))
+    said = quoted(" ".join(f"{with_role(one.role, one.name)}: {one.text}".split()))
     return f"- [{one.created_at:%Y-%m-%d}] {said}"

@@ -58,8 +58,8 @@ _COMMON_NOUN = re.compile(
 )
 """German words that are capitalized and name nothing: a noun after its article, and the polite "you"."""
 
-_LINE = re.compile(r"(?P<speaker>[^:(]{1,200}?)(?: \((?:asked “(?P<question>[^”]*)”)?[^)]*\))?: (?P<text>.*)")
-"""A line of an extract, see `_label`."""
+_LINE = re.compile(r"(?P<speaker>[^:(]{1,200}?)(?: \((?:asked “(?P<question>[^”]*)”)?[^)]*\)){0,2}: (?P<text>.*)")
+"""A line of an extract, see `_label`; the speaker may have a name after its role."""
 _CALL = re.compile(r"([\w.-]+)\(")
 _REFERS = re.compile(
     r"[这那该此](?:个|家|里|儿|边|些|款|部|种|位|间|条)|它|\b(?:it|its|there|this|that|these|those|they|them)\b", re.I

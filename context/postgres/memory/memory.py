@@ -16,7 +16,7 @@ from purser.budget.errors import LedgerUnavailable
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Path
-from purser.context.conversation.messages import Message
+from purser.context.conversation.messages import Message, speaker_name
 from purser.context.errors import SessionDeleted
 from purser.context.postgres.conversation.conversations import END
 from purser.context.postgres.memory.index import MemoryIndex
@@ -93,7 +93,8 @@ class Memory:
             path: budget path that pays for the embedder; `None` for that of the session, its user and its tenant.
 
         Returns:
-            Messages in time order; fewer than `limit` if fewer match.
+            Messages in time order; fewer than `limit` if fewer match. A reply that its task published is found in the
+            session's own conversation only.
 
         Raises:
             SessionDeleted: the session was deleted meanwhile.
@@ -112,7 +113,7 @@ class Memory:
             rows = await self._rows(tenant, indexed, hits)
             return Results([_found(row, hits[row["rank"] - 1].score, Via.LEXICAL) for row in rows], pending)
         pays, depth = path or await self._payers.of_session(tenant, session_id), max(limit, DEPTH)
-        without = session_id, exclude_seqs
+        without = {*indexed.published, *((session_id, seq) for seq in exclude_seqs)}
         hits, (nearest, outcome) = await asyncio.gather(
             indexed.ranked(question, exclude_seqs, depth),
             self._vectors.nearest(tenant, list(indexed.behind), query, path=pays, without=without, limit=depth),
@@ -189,6 +190,11 @@ class _Indexed:
             [row for row in rows if row["term"] is not None],
         )
 
+    @property
+    def published(self) -> list[Key]:
+        """Replies that the session's own conversation repeats with the name of their agent."""
+        return [(row["session_id"], row["published"]) for row in self.threads if row["published"] is not None]
+
     async def ranked(self, question: Question, exclude: Collection[int], limit: int) -> list[Hit]:
         """The turns that match best, best first."""
         ranked = partial(_ranked, question, self.threads, self.held, exclude, limit)
@@ -205,7 +211,7 @@ def _ranked(
 ) -> list[Hit]:
     """The best turns; the messages `exclude` are those of the threads whose sequence numbers were read."""
     number = {_thread(row): at for at, row in enumerate(threads)}
-    without = []
+    without = [(at, len(row["flags"]) - 1) for at, row in enumerate(threads) if row["published"] is not None]
     for at, row in enumerate(threads):
         if row["seqs"]:
             seqs = np.frombuffer(row["seqs"], ">i8")
@@ -238,7 +244,8 @@ def _found(row: asyncpg.Record, score: float, via: Via) -> Found:
         seq=row["seq"],
         thread=row["thread"],
         role=message.role,
-        name=message.name,
+        # In its own thread, an agent speaks without a name.
+        name=message.name or speaker_name(row["thread"].rpartition("/")[-1]) or None,
         text=message.text,
         created_at=row["created_at"],
         score=score,

@@ -2,7 +2,8 @@
 -- Sessions, threads and postings in one statement, so that they are consistent while others index.
 -- Without a term: the sessions that a search may read, which are $2, unless it belongs to another user, and all sessions of the
 -- user $3, if there is one; by how many messages the index of each is behind; and its indexed threads, if it has any, with the
--- flags of all turns, and of the session $2 the numbers of messages in blocks that reach $4.
+-- flags of all turns, of the session $2 the numbers of messages in blocks that reach $4, and the number of the last turn if it is
+-- the reply of an agent that its task published in the session's own conversation.
 -- Of the terms $5: their postings, the rarest terms first, until they reach $6 postings.
 with searched as materialized (
     select s.session_id, s.next_seq - 1 - coalesce(i.last_seq, 0) as behind
@@ -11,7 +12,15 @@ with searched as materialized (
 ), threads as (
     select h.session_id, h.thread, h.terms, h.size, h.user_size, h.tool_messages,
            string_agg(t.flags, '' order by t.block) as flags,
-           string_agg(case when t.session_id = $2 and t.last_seq >= $4 then t.seqs end, '' order by t.block) as seqs
+           string_agg(case when t.session_id = $2 and t.last_seq >= $4 then t.seqs end, '' order by t.block) as seqs,
+           (select l.seq from session_message(h.tenant, h.session_id, max(t.last_seq)) as l
+            cross join (select 'task:' || split_part(h.thread, '/', 1) || ':replies' as origin) as o
+            -- As a range, in order, for the same reason as in `session_message`.
+            cross join lateral (
+                select c.body from messages c where c.tenant = h.tenant and c.session_id = h.session_id
+                    and c.origin >= o.origin and c.origin <= o.origin order by c.origin, c.part offset 0
+            ) as p
+            where h.thread <> '' and p.body ->> 'content' = l.body ->> 'content' limit 1) as published
     from memory_threads h
     join memory_turns t on t.tenant = h.tenant and t.session_id = h.session_id and t.thread = h.thread
     where h.tenant = $1 and h.session_id = any(array(select session_id from searched))
@@ -24,10 +33,10 @@ with searched as materialized (
 ), running as (
     select term, sum(turns) over (order by turns, term) - turns as before from counted
 )
-select session_id, behind, thread, terms, size, user_size, tool_messages, flags, seqs, null as term, null::bytea as postings
+select session_id, behind, thread, terms, size, user_size, tool_messages, flags, seqs, published, null as term, null::bytea as postings
 from searched left join threads using (session_id)
 union all
-select session_id, null, thread, null, null, null, null, null, null, term, postings
+select session_id, null, thread, null, null, null, null, null, null, null, term, postings
 from held join running using (term) where before < $6;
 
 -- name: found

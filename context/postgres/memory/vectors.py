@@ -38,7 +38,7 @@ class MemoryVectors:
         query: str,
         *,
         path: Path,
-        without: tuple[str, Collection[int]],
+        without: Collection[Key],
         limit: int,
     ) -> tuple[list[Key], Outcome]:
         """Finds the messages of these sessions whose vectors are nearest to the query, nearest first.
@@ -47,7 +47,7 @@ class MemoryVectors:
             tenant, sessions: the sessions to search.
             query: is embedded together with a batch of messages that have no vector of this model yet.
             path: budget path that pays.
-            without: a session, and its messages to leave out.
+            without: messages to leave out.
             limit: maximum number of messages.
         """
         async with connected(self._pool, None) as connection:
@@ -69,10 +69,8 @@ class MemoryVectors:
             # If a session was deleted meanwhile, the next search embeds the messages of the others again.
             with suppress(asyncpg.ForeignKeyViolationError):
                 await connection.execute(_SQL["add"], tenant, model, *keys, written)
-            session_id, seqs = without
-            found = await connection.fetch(
-                _SQL["nearest"], tenant, sessions, model, about, session_id, list(seqs), limit
-            )
+            left_out = [session_id for session_id, _ in without], [seq for _, seq in without]
+            found = await connection.fetch(_SQL["nearest"], tenant, sessions, model, about, *left_out, limit)
         return [(row["session_id"], row["seq"]) for row in found], Outcome.FUSED
 
 

@@ -24,8 +24,8 @@ from (select session_id, max(seq) as seq from unnest($3::text[], $4::bigint[]) a
 where i.tenant = $1 and i.session_id = done.session_id;
 
 -- name: nearest
--- Ordered by cosine distance. $5 and $6: messages of one session to leave out.
+-- Ordered by cosine distance. $5 and $6: messages to leave out.
 select session_id, seq from memory_vectors
 where tenant = $1 and session_id = any($2) and model = $3 and vector_dims(embedding) = vector_dims($4::text::vector)
-    and not (session_id = $5 and seq = any($6))
+    and (session_id, seq) not in (select * from unnest($5::text[], $6::bigint[]))
 order by embedding <=> $4::text::vector, session_id, seq limit $7;

@@ -369,6 +369,11 @@ def test_a_sheet_shows_each_sentence_once_in_sequence_with_its_message_and_speak
     assert sheet.overflow == ()
 
 
+def test_a_sheet_does_not_show_an_agent_as_the_user_whose_name_it_has() -> None:
+    sheet = render_facts(facts_of(Message("assistant", "I prefer tea.", name="user")), 600, count)
+    assert sheet.text == "1 assistant (user): I prefer tea."
+
+
 def test_superseded_facts_are_left_out_of_the_sheet() -> None:
     sheet = render_facts(facts_of(user("My budget is $300 for two rooms."), user("My budget is $500.")), 600, count)
     assert "$300" not in sheet.text

@@ -24,6 +24,12 @@ def test_the_words_of_a_request_count_for_the_user_that_made_it_and_not_for_the_
     assert first.weight == 2 * second.weight
 
 
+def test_a_line_of_a_speaker_with_a_role_and_a_name_is_read_like_any_other() -> None:
+    line = "assistant (user) (asked “Which one?”): The red one."
+    [(unit, _)] = units(SummarySource(line, ()), 200, len)
+    assert (unit.line, unit.text, unit.answers) == (line, "Which one? The red one.", True)
+
+
 def test_of_several_users_and_the_assistant_that_takes_their_minutes_all_count_alike() -> None:
     said = [
         Message("user", "Let's ship the release on 12 May.", name="ana"),

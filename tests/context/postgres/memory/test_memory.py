@@ -156,6 +156,42 @@ async def test_all_threads_of_a_session_are_searched_and_are_no_neighbours(room:
     ]
 
 
+async def test_what_an_agent_says_in_its_own_thread_has_its_name(room: Room) -> None:
+    await room.say(assistant("A bicycle."), thread="t1/code.reviewer")
+    [found] = await room.find("bicycle")
+    assert found.name == "code_reviewer"
+
+
+async def test_a_reply_that_its_task_published_is_found_once_by_the_name_of_its_agent(room: Room) -> None:
+    """Threads and texts are the same in all places; only the tenant, the session or the task differs."""
+    places = [("bolt", "s1"), ("acme", "s2"), ("acme", "s1")]
+
+    async def red(tenant: str, at: str, **how: Any) -> list[tuple[str, str | None]]:
+        found = await room.find("red bicycle", tenant=tenant, at=at, **how)
+        return [(one.thread, one.name) for one in found if "red" in one.text]
+
+    for tenant, session in places:
+        for thread in ("t1/optimist", "t2/pessimist"):
+            said = assistant("A blue bicycle."), assistant("A red bicycle.")
+            await room.say(*said, tenant=tenant, to=session, thread=thread)
+    for tenant, session in places:
+        assert await red(tenant, session) == [("t1/optimist", "optimist"), ("t2/pessimist", "pessimist")]
+        published = Message("assistant", "A red bicycle.", name="optimist")
+        origin = "task:t1:replies"
+        [seq] = await room.conversations.append(tenant, session, [published], origin=origin)
+        assert await red(tenant, session) == [("t2/pessimist", "pessimist"), ("", "optimist")]
+        assert await red(tenant, session, exclude_seqs=[seq]) == [("t2/pessimist", "pessimist")]
+
+
+async def test_a_reply_stays_that_equals_no_published_one_as_messages_with_its_number_elsewhere_do(room: Room) -> None:
+    published = [Message("assistant", "A red bicycle.", name="b")]
+    for tenant, session in (("acme", "s2"), ("bolt", "s1")):
+        await room.say(*published, tenant=tenant, to=session)
+    await room.say(assistant("A blue bicycle."), thread="t1/a")
+    await room.conversations.append("acme", "s1", published, origin="task:t1:replies")
+    assert texts(await room.find("bicycle")) == ["A blue bicycle.", "A red bicycle."]
+
+
 @pytest.mark.parametrize(
     ("query", "text"),
     [

@@ -23,6 +23,7 @@ sessions = test_memory.test_a_search_in_one_session_sees_no_other
 outcomes = test_memory.test_each_search_of_a_stored_session_reports_its_outcome
 claims = test_memory.test_an_index_that_another_process_writes_is_left_to_it
 weights = test_memory.test_what_other_tenants_say_weighs_nothing
+published = test_memory.test_a_reply_that_its_task_published_is_found_once_by_the_name_of_its_agent
 vectors_of_tenants = test_memory_vectors.test_vectors_of_tenants_are_separate
 vectors_of_sessions = test_memory_vectors.test_vectors_of_sessions_and_users_are_separate
 
@@ -68,6 +69,18 @@ GUARDS = [
     ),
     Guard(WORDS, "words", "where tenant = $1", "where true", weights),
     Guard(WORDS, "words", "and session_id = any(array(select session_id from searched))", "", sessions),
+    Guard(WORDS, "words", "c.tenant = h.tenant", "true", published),
+    Guard(WORDS, "words", "c.session_id = h.session_id", "true", published),
+    *(
+        Guard(
+            WORDS,
+            "words",
+            "session_message(h.tenant, h.session_id, max(t.last_seq))",
+            f"(select * from messages where {without} and seq = max(t.last_seq))",
+            test_memory.test_a_reply_stays_that_equals_no_published_one_as_messages_with_its_number_elsewhere_do,
+        )
+        for without in ("session_id = h.session_id", "tenant = h.tenant")
+    ),
     Guard(WORDS, "found", "b.tenant = $1", "$1::text is not null", weights),
     Guard(WORDS, "found", "b.session_id = w.session_id", "true", sessions),
     *(
@@ -111,8 +124,8 @@ GUARDS = [
     Guard(
         VECTORS,
         "nearest",
-        "session_id = $5",
-        "$5::text is not null",
+        "(session_id, seq) not in (select * from unnest($5::text[], $6::bigint[]))",
+        "$5::text[] is not null and seq <> all($6::bigint[])",
         test_memory_vectors.test_numbers_of_another_session_exclude_no_vectors,
     ),
 ]

@@ -174,6 +174,15 @@ async def test_excluded_messages_are_not_found_by_vectors(vector_room: VectorRoo
     assert await vector_room.find("velocipede", exclude_seqs=[seq]) == []
 
 
+async def test_a_published_reply_is_found_once_by_vectors_in_every_session(vector_room: VectorRoom) -> None:
+    for session in ("s1", "s2"):
+        await vector_room.say(assistant(SPELLED), to=session, thread="t1/a", user_id="u1")
+        published = [Message("assistant", SPELLED, name="a")]
+        await vector_room.conversations.append("acme", session, published, origin="task:t1:replies")
+    found = await vector_room.find("velocipede", user_id="u1")
+    assert [(one.session_id, one.thread) for one in found] == [("s1", ""), ("s2", "")]
+
+
 async def test_numbers_of_another_session_exclude_no_vectors(vector_room: VectorRoom) -> None:
     for session in ("s1", "s2"):
         await vector_room.say(user(SPELLED), to=session, user_id="u1")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from purser.budget.postgres.connections.pools import Pool
 from tests.support.servers.deployment import services
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +47,26 @@ def test_an_alert_links_to_its_runbook_and_to_a_page_that_the_runbook_names(aler
     assert annotations["runbook_url"].endswith(f"/docs/operations/runbooks#{alert.lower()}")
     page = re.sub(r".*}}(/[^{&]*).*", r"\1", annotations["dashboard"])
     assert f"`{page}`" in _sections()[alert]
+
+
+async def test_statements_are_taken_and_that_of_used_up_budgets_names_those_of_all_tenants(pool: Pool) -> None:
+    await pool.execute("""
+        insert into scopes (tenant, kind, id)
+        values ('a', 'tenant', 'full'), ('b', 'user', 'full'), ('b', 'user', 'under'), ('b', 'user', 'renewed'),
+               ('b', 'user', 'unlimited'), ('b', 'task', 'full');
+        insert into balances (tenant, scope_id, window_start, spent_tokens, held_tokens, limit_tokens, updated_at)
+        select tenant, scope_id, now(), 60, 40, case id when 'under' then 101 when 'unlimited' then null else 100 end,
+               now()
+        from scopes;
+        insert into balances (tenant, scope_id, window_start, limit_tokens, updated_at)
+        select tenant, scope_id, w, 100, w from scopes, (select now() + interval '1 day' as w) x
+        where id = 'renewed'""")
+    statements = re.findall(r'psql "\$DIRECT_DSN" -c "([^"]*)"', PAGE.read_text("utf-8"))
+    shown = {statement: await pool.fetch(statement) for statement in statements}
+    [full] = [rows for statement, rows in shown.items() if "balances" in statement]
+    assert sorted((row["tenant"], row["kind"], row["id"]) for row in full) == [
+        ("a", "tenant", "full"), ("b", "user", "full")
+    ]  # fmt: skip
 
 
 def test_each_command_has_its_form_for_containers() -> None:

@@ -126,7 +126,7 @@ async def test_alerts_of_a_full_budget_and_of_a_worker_that_ended_reach_their_re
             assert hold.json()["verdict"] in ("allow", "warn")
             alert = await _received(pager, "PurserBudgetAbove95", "firing")
             assert alert["labels"] | {"severity": "warning", "kind": "session", "mode": "hard"} == alert["labels"]
-            assert alert["annotations"]["summary"] == "1 session budget(s), mode hard: 95 % or more is used"
+            assert alert["annotations"]["summary"] == "1 session budget(s), mode hard: 95 % to 100 % is used"
             assert alert["annotations"]["dashboard"] == "http://localhost:8787/budgets?over=0.95&kind=session"
             assert alert["annotations"]["runbook_url"].endswith("/docs/operations/runbooks#purserbudgetabove95")
             await client.put("/v1/budgets/session:s1", json={"limit_tokens": 10_000})

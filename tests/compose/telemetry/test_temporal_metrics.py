@@ -1,8 +1,8 @@
 """Metrics of the Temporal SDK: Temporal's documented names, served by Purser, separately for each runtime."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from tests.support.servers.alerts import Scrapes
 from tests.support.servers.metrics import Scrape
 
 ONCE = RetryPolicy(maximum_attempts=1)
+UNREACHABLE = "temporal_long_request_failure_total"
 LATE_S = 1.5
 """How long nobody polls: longer than a task may wait for a worker."""
 
@@ -107,6 +108,35 @@ async def scene(settings: Settings, task_queue: str) -> AsyncIterator[tuple[Fail
     await made.end()
 
 
+@asynccontextmanager
+async def _line_to(address: str | None) -> AsyncIterator[tuple[str, Callable[[], Awaitable[None]]]]:
+    """Another address of a server, and what ends all connections to it and refuses further ones."""
+    host, _, port = (address or "").rpartition(":")
+    writers: list[asyncio.StreamWriter] = []
+
+    async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(65_536):
+                writer.write(data)
+        writer.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, to = await asyncio.open_connection(host, port)
+        writers.extend((writer, to))
+        await asyncio.gather(forward(reader, to), forward(there, writer))
+
+    async def cut() -> None:
+        server.close()
+        for writer in writers:
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}", cut
+    finally:
+        await cut()
+
+
 async def _events(handle: WorkflowHandle[object, object]) -> list[str | None]:
     return [event.WhichOneof("attributes") async for event in handle.fetch_history_events()]
 
@@ -148,7 +178,7 @@ async def test_failures_have_the_names_that_rules_ask_for_and_set_them_off(
     assert 'activity_type="too_l' not in text, "callers choose the names of tools"
     assert 'activity_type="other"' in text
     series = Scrape.of(text).series
-    assert {name: series.get(name) for name in TEMPORAL} == TEMPORAL
+    assert {name: series.get(name) for name in TEMPORAL} == {**TEMPORAL, UNREACHABLE: None}
     first = scrapes.minute
     scrapes.check(tmp_path, "PurserAttemptOrphaned", firing=[first], silent=[quiet])
     scrapes.again(6)
@@ -156,6 +186,29 @@ async def test_failures_have_the_names_that_rules_ask_for_and_set_them_off(
         scrapes.check(tmp_path, alert, firing=[scrapes.minute], silent=[quiet])
     scrapes.take(await measured.text(), minutes=2)
     scrapes.check(tmp_path, "PurserWorkersGone", firing=[scrapes.minute], silent=[quiet, first])
+
+
+async def test_a_worker_that_no_longer_reaches_temporal_sets_off_its_alert_and_still_counts_its_pollers(
+    settings: Settings, task_queue: str, tmp_path: Path
+) -> None:
+    measured, scrapes = TemporalMetrics(), Scrapes()
+    pollers = "temporal_num_pollers", 'poller_type="workflow_task"'
+    async with _line_to(settings.temporal_address) as (address, cut):
+        client = await connect(settings.model_copy(update={"temporal_address": address}), measured.runtime)
+        async with FailureScenario(client, task_queue).worker(Before):
+            scrapes.take((await _until(measured, *pollers)).encode(), minutes=4)
+            quiet = scrapes.minute
+            await cut()
+            text = await _until(measured, UNREACHABLE, "TRANSPORT_ERROR")
+            scrapes.take(text.encode())
+            async with asyncio.timeout(60):
+                while (again := (await measured.text()).decode()) == text:
+                    await asyncio.sleep(0.2)
+            scrapes.take(again.encode())
+            scrapes.again(5)
+    assert Scrape.of(text).series[UNREACHABLE] == TEMPORAL[UNREACHABLE]
+    scrapes.check(tmp_path, "PurserTemporalUnreachable", firing=[scrapes.minute], silent=[quiet])
+    scrapes.check(tmp_path, "PurserWorkersGone", firing=[], silent=[quiet, scrapes.minute])
 
 
 async def test_durations_are_seconds_and_totals_say_so(scene: tuple[FailureScenario, TemporalMetrics]) -> None:

@@ -53,7 +53,7 @@ class Scrapes:
     def check(self, folder: Path, alert: str, *, firing: Sequence[int], silent: Sequence[int]) -> None:
         """Requires that the alert is firing in some minutes, and not in others."""
         series = [
-            {"series": name, "values": " ".join(self._values(name))}
+            {"series": name.replace("{", '{job="purser-worker",', 1), "values": " ".join(self._values(name))}
             for name in sorted(set().union(*self._taken))
             if name.partition("{")[0] in Asked.by(_EXPRESSIONS[alert]).metrics
         ]

@@ -67,7 +67,7 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
             ("Seconds after which a client that reads nothing of its response is disconnected", WRITE_STALL_S),
             ("Open files that are reserved for databases, Temporal and logs", OTHER_FILES),
             ("Seconds for which an answer of `/readyz` is reused", CACHED_S),
-            ("Seconds for which a request waits for a connection to Postgres", ACQUIRE_S),
+            ("Seconds for which a request waits for a connection to Postgres; also for its key to be read", ACQUIRE_S),
             ("Seconds after which Postgres ends a transaction whose process says nothing", IDLE_S),
         ),
     ),

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
+from purser.budget.postgres.connections.pools import ACQUIRE_S, reaching_ledger
+
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -21,12 +23,18 @@ class SharedReads(Generic[K, V]):
         self._next: dict[K, asyncio.Task[V]] = {}
 
     async def get(self, key: K) -> V:
-        """Returns the value as of now; raises what reading it raises."""
+        """Returns the value as of now; raises what reading it raises.
+
+        Raises:
+            LedgerUnavailable: it could not be read within `ACQUIRE_S`, with the wait for a read in progress.
+        """
         if key not in self._next:
             self._next[key] = asyncio.create_task(self._after(self._running.get(key), key))
             self._next[key].add_done_callback(_ignore_error)
-        # The others still need the value if this caller is cancelled.
-        return await asyncio.shield(self._next[key])
+        with reaching_ledger():
+            async with asyncio.timeout(ACQUIRE_S):
+                # The others still need the value if this caller is cancelled.
+                return await asyncio.shield(self._next[key])
 
     async def _after(self, before: asyncio.Task[V] | None, key: K) -> V:
         if before is not None:

@@ -8,10 +8,12 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from purser.budget.errors import BudgetError, LedgerUnavailable
+from purser.budget.postgres.connections.pools import ACQUIRE_S
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -31,8 +33,8 @@ MAX_GROUPS = 8
 class _Group(Generic[A, R]):
     """The calls of a group."""
 
-    waiting: "deque[tuple[object, A, asyncio.Future[R]]]" = field(default_factory=deque)
-    """Name, argument and result of each."""
+    waiting: "deque[tuple[object, A, asyncio.Future[R], float]]" = field(default_factory=deque)
+    """Name, argument, result and arrival of each, in the order of their arrival."""
     is_running: bool = False
     alone: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_ALONE))
 
@@ -62,6 +64,8 @@ class MicroBatcher(Generic[A, R]):
         self._groups: WeakValueDictionary[str, _Group[A, R]] = WeakValueDictionary()
         self._places = asyncio.Semaphore(MAX_GROUPS)
         self._tasks = set[asyncio.Task[None]]()
+        self._away: LedgerUnavailable | None = None
+        """Why the last calls that ended have failed; `None`: they have not."""
 
     async def call(self, argument: A) -> R:
         """Runs one call, in a batch if another one is in progress. Cancelling the caller does not cancel the call."""
@@ -69,7 +73,7 @@ class MicroBatcher(Generic[A, R]):
         of, name = self._identity(argument)
         if (group := self._groups.get(of)) is None:
             group = self._groups[of] = _Group()
-        group.waiting.append((name, argument, future))
+        group.waiting.append((name, argument, future, monotonic()))
         if not group.is_running:
             group.is_running = True
             self._start(self._drain(group))
@@ -84,9 +88,17 @@ class MicroBatcher(Generic[A, R]):
         try:
             while group.waiting:
                 async with self._places:
-                    await self._send(group, _next(group))
+                    self._give_up(group)
+                    if group.waiting:
+                        await self._send(group, _next(group))
         finally:
             group.is_running = False
+
+    def _give_up(self, group: _Group[A, R]) -> None:
+        """While Postgres is away, fails the calls that have waited as long as for a connection: batch after batch would
+        wait for it in vain. They were never sent."""
+        while self._away is not None and group.waiting and group.waiting[0][3] <= monotonic() - ACQUIRE_S:
+            _fail(group.waiting.popleft()[2], self._away)
 
     async def _send(self, group: _Group[A, R], batch: list[tuple[A, asyncio.Future[R]]]) -> None:
         if len(batch) == 1:
@@ -96,11 +108,14 @@ class MicroBatcher(Generic[A, R]):
         try:
             results = await self._run_batch([argument for argument, _ in batch])
         except LedgerUnavailable as error:
+            self._away = error
             for _, future in batch:
                 _fail(future, error)
             return
         except Exception:
             pass  # one call is at fault: run alone, each gets its own result
+        else:
+            self._away = None
         for call, result in zip(batch, results, strict=True):
             if result is None:
                 self._start(self._left_alone(group, *call))
@@ -117,8 +132,10 @@ class MicroBatcher(Generic[A, R]):
         try:
             result = await self._run_one(argument)
         except Exception as error:
+            self._away = error if isinstance(error, LedgerUnavailable) else None
             _fail(future, error)
         else:
+            self._away = None
             if not future.done():
                 future.set_result(result)
 
@@ -126,11 +143,11 @@ class MicroBatcher(Generic[A, R]):
 def _next(group: _Group[A, R]) -> list[tuple[A, "asyncio.Future[R]"]]:
     """Takes the calls of the next batch out of a group: the oldest ones with different names."""
     batch: list[tuple[A, asyncio.Future[R]]] = []
-    left, names = list[tuple[object, A, asyncio.Future[R]]](), set[object]()
+    left, names = list[tuple[object, A, asyncio.Future[R], float]](), set[object]()
     while group.waiting and len(batch) < MAX_BATCH:
-        name, argument, future = group.waiting.popleft()
+        name, argument, future, arrived = group.waiting.popleft()
         if name in names:
-            left.append((name, argument, future))
+            left.append((name, argument, future, arrived))
         else:
             names.add(name)
             batch.append((argument, future))

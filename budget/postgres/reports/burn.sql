@@ -15,7 +15,7 @@ select x.tenant, x.scope_id, x.window_start, y.* from (
     from balances b
     left join lateral (select s.at, s.spent_tokens, s.spent_nano from balance_samples s
                        where s.tenant = b.tenant and s.scope_id = b.scope_id and s.window_start = b.window_start order by s.at desc limit 1) l on true
-    where b.updated_at > coalesce($2::timestamptz, '-infinity') - 2 * $3::interval
+    where not b.dormant and b.updated_at > coalesce($2::timestamptz, '-infinity') - 2 * $3::interval
       and (l.at is null or (l.at <= $1::timestamptz - $3::interval and (l.spent_tokens, l.spent_nano) <> (b.spent_tokens, b.spent_nano)))
     limit $4) x
 cross join lateral (

@@ -3,7 +3,7 @@
 They contain no scope, tenant or task. Counts are grouped by kind, mode or state.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -24,7 +24,7 @@ WAITED_S = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_200.0, 1_800.0, 3_600.0, 14
 """Upper bounds, in seconds, of the histogram of approval waits."""
 DEFAULT_IDLE = timedelta(minutes=30)
 BATCH = 2_000
-"""Balances that are marked in one transaction, for which calls on them wait."""
+"""Rows that are marked in one transaction, for which calls on them wait."""
 _LOCK = 0x646F726D
 
 
@@ -140,27 +140,37 @@ class Exporter:
             return int(await own.fetchval(_SQL["drift"], timeout=timeout_s))
 
     async def mark_dormant(self) -> int:
-        """Marks balances that no longer count, so that `figures` reads only their totals; returns how many.
+        """Marks what no longer changes, so that `figures` reads only the totals of it: balances that no longer count,
+        their shadow counts, and approval requests that have ended. Returns how many rows.
 
         Any number of processes may call this at the same time: one does the work, the others return.
 
         Raises:
             LedgerUnavailable: Postgres is unavailable.
         """
-        marked = last = await self._mark()
-        while last >= BATCH:
-            last = await self._mark()
-            marked += last
+        marked = 0
+        for mark in (self._mark_balances, self._mark_shadow, self._count_ended):
+            last = BATCH
+            while last >= BATCH:
+                last = await self._alone(mark)
+                marked += last
         return marked
 
-    async def _mark(self) -> int:
+    async def _alone(self, mark: Callable[[Connection], Awaitable[int]]) -> int:
         async with connected(self.pool, None) as own, own.transaction():
-            if not await own.fetchval(_SQL["lock"], _LOCK):
-                return 0
-            marked = affected(await own.execute(_SQL["mark_dormant"], self._idle, self.now, BATCH))
-            if marked < BATCH:
-                await own.execute(_SQL["add_up_dormant"])
-            return marked
+            return await mark(own) if await own.fetchval(_SQL["lock"], _LOCK) else 0
+
+    async def _mark_balances(self, own: Connection) -> int:
+        marked = affected(await own.execute(_SQL["mark_dormant"], self._idle, self.now, BATCH))
+        if marked < BATCH:
+            await own.execute(_SQL["add_up_dormant"])
+        return marked
+
+    async def _mark_shadow(self, own: Connection) -> int:
+        return int(await own.fetchval(_SQL["mark_shadow"], BATCH))
+
+    async def _count_ended(self, own: Connection) -> int:
+        return int(await own.fetchval(_SQL["count_ended"], BATCH, WAITED_S))
 
     async def _read(self, own: Connection) -> Figures:
         settings, now = self._settings, self.now
@@ -185,7 +195,8 @@ class Exporter:
             pending_approvals=_queue(pending["pending"], pending["oldest_s"]),
             next_deadline_s=pending["deadline_s"],
             ended_approvals={
-                ApprovalState(one["state"]): Waits(tuple(one["counts"]), one["count"], one["sum_s"]) for one in ended
+                ApprovalState(state): _waits([one for one in ended if one["state"] == state])
+                for state in {one["state"] for one in ended}
             },
             outbox=_queue(outbox["pending"], outbox["oldest_s"]),
             audit=LastAudit(audit["age_s"], audit["seconds"], audit["differences"]) if audit else None,
@@ -199,6 +210,14 @@ async def _limit(own: Connection, timeout_s: float) -> None:
 
 def _queue(count: int, oldest_s: float | None) -> Queue:
     return Queue(count, max(0.0, oldest_s or 0.0))
+
+
+def _waits(found: Sequence[asyncpg.Record]) -> Waits:
+    return Waits(
+        counts=tuple(sum(one["requests"] for one in found if one["up_to_s"] <= bound) for bound in WAITED_S),
+        count=sum(one["requests"] for one in found),
+        sum_s=sum(one["waited_s"] for one in found),
+    )
 
 
 def _budgets(one: asyncpg.Record) -> Budgets:

@@ -119,10 +119,36 @@ select count(*) as open, count(*) filter (where h.expires_at < c.now - $1::inter
        extract(epoch from max(c.now - h.created_at))::float8 as oldest_s
 from (select coalesce($2, clock_timestamp()) as now) c, holds h where h.state = 'held';
 
+-- name: mark_shadow
+-- Marks at most $1 shadow counts whose balance is dormant, adds their calls to the totals, and returns how many they are. Waits
+-- for no call.
+with marked as (
+    update shadow_counts c set dormant = true, dormant_calls = c.calls
+    from (select x.tenant, x.scope_id, x.window_start, x.outcome, x.dormant_calls
+          from shadow_counts x
+          cross join lateral (select from balances b where b.tenant = x.tenant and b.scope_id = x.scope_id
+                                                       and b.window_start = x.window_start and b.dormant offset 0) d
+          where not x.dormant limit $1 for update of x skip locked) a
+    where c.tenant = a.tenant and c.scope_id = a.scope_id and c.window_start = a.window_start and c.outcome = a.outcome
+    returning c.tenant, c.scope_id, c.outcome, c.calls - a.dormant_calls as calls
+), added as (
+    insert into shadow_totals as t (tenant, kind, outcome, calls)
+    select m.tenant, s.kind, m.outcome, sum(m.calls)
+    from marked m join scopes s on s.tenant = m.tenant and s.scope_id = m.scope_id group by 1, 2, 3
+    on conflict (tenant, kind, outcome) do update set calls = t.calls + excluded.calls
+)
+select count(*) from marked;
+
 -- name: shadow_calls
 -- Calls that policies in shadow would have held up, by kind and outcome.
-select s.kind, c.outcome, sum(c.calls)::bigint as calls
-from shadow_counts c join scopes s on s.tenant = c.tenant and s.scope_id = c.scope_id group by 1, 2;
+select x.kind, x.outcome, sum(x.calls)::bigint as calls
+from (select t.kind, t.outcome, t.calls from shadow_totals t
+      union all
+      select s.kind, c.outcome, c.calls - c.dormant_calls
+      from shadow_counts c
+      cross join lateral (select * from scopes t where t.tenant = c.tenant and t.scope_id = c.scope_id offset 0) s
+      where not c.dormant) x
+group by 1, 2;
 
 -- name: faults
 -- Expired holds, presumed attempts and late reports, deleted ones included: counters never fall.
@@ -144,13 +170,29 @@ select count(*) as pending, extract(epoch from max(c.now - a.created_at))::float
        extract(epoch from min(a.deadline - c.now))::float8 as deadline_s
 from (select coalesce($1, clock_timestamp()) as now) c, approvals a where a.state = 'pending';
 
+-- name: count_ended
+-- Adds at most $1 requests that have ended to the totals, and returns how many they are. $2 bounds of waits, in seconds.
+with ended as (
+    update approvals a set counted = true
+    from (select x.tenant, x.approval_id from approvals x where x.state <> 'pending' and not x.counted
+          limit $1 for update of x skip locked) e
+    where a.tenant = e.tenant and a.approval_id = e.approval_id
+    returning a.*
+), added as (
+    insert into approval_totals as t (tenant, state, up_to_s, requests, waited_s)
+    select e.tenant, e.state, w.up_to_s, count(*), sum(w.seconds) from ended e cross join lateral waited(e, $2) w group by 1, 2, 3
+    on conflict (tenant, state, up_to_s) do update set requests = t.requests + excluded.requests, waited_s = t.waited_s + excluded.waited_s
+)
+select count(*) from ended;
+
 -- name: ended_approvals
--- How long requests waited, by outcome: the number that waited at most each of $1 seconds, and the total.
-select state, array(select count(*) filter (where y.s <= x.bound) from unnest($1::float8[]) x (bound), unnest(array_agg(w.s)) y (s)
-                    group by x.bound order by x.bound) as counts,
-       count(*) as count, sum(w.s) as sum_s
-from approvals a cross join lateral (select extract(epoch from a.decided_at - a.created_at)::float8 as s) w
-where state <> 'pending' group by state;
+-- How long requests waited, by outcome and the upper bound of their waits. $1 bounds, in seconds.
+select x.state, x.up_to_s, sum(x.requests)::bigint as requests, sum(x.waited_s) as waited_s
+from (select t.state, t.up_to_s, t.requests, t.waited_s from approval_totals t
+      union all
+      select a.state, w.up_to_s, 1, w.seconds from approvals a cross join lateral waited(a, $1) w
+      where a.state <> 'pending' and not a.counted) x
+group by 1, 2;
 
 -- name: outbox
 -- Signals that have not reached their workflow. $1 now.

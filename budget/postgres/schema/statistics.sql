@@ -11,7 +11,7 @@ begin
         'scopes', 'scope_parents', 'policies', 'policy_templates', 'templated_policies',
         'balances', 'holds', 'attempts', 'journal', 'postings', 'grants', 'waiters', 'approvals',
         'approval_waiters', 'decisions', 'outbox', 'balance_samples', 'events', 'forgotten_events', 'changes',
-        'shadow_counts', 'closings', 'carried_events', 'dormant_totals']
+        'shadow_counts', 'closings', 'carried_events', 'dormant_totals', 'shadow_totals', 'approval_totals']
     loop
         execute format('alter table %I alter column tenant set (n_distinct = 1)', one);
         -- What `analyze` will find: without any statistics a tenant seems to select half a percent of a table, and

@@ -145,9 +145,12 @@ create table shadow_counts (
     tokens       bigint not null,                     -- what they held
     nano         bigint not null,
     delay_ms     bigint not null,                     -- total of the delays
+    dormant      boolean not null default false,      -- metrics read only the totals of it, until a call adds to it
+    dormant_calls bigint not null default 0,          -- how many of the calls are in the totals
     primary key (tenant, scope_id, window_start, outcome),
     foreign key (tenant, scope_id) references scopes
 );
+create index shadow_counts_awake on shadow_counts (tenant, scope_id, window_start, outcome) where not dormant;
 
 -- No foreign key to the hold: who writes an attempt has locked its hold, and the audit looks for it.
 create table attempts (
@@ -219,12 +222,14 @@ create table approvals (
     decided_at    timestamptz,
     reminded_at   timestamptz,
     escalated_at  timestamptz,                        -- since then deputies may decide
+    counted       boolean not null default false,     -- it has ended, and metrics read only the totals of it
     primary key (tenant, approval_id),
     foreign key (tenant, scope_id) references scopes
 );
 create unique index approvals_one_pending on approvals (tenant, scope_id, window_start, task) where state = 'pending';
 create index approvals_listed on approvals (tenant, state, created_at);
 create index approvals_due on approvals (deadline) where state = 'pending';
+create index approvals_uncounted on approvals (tenant, approval_id) where state <> 'pending' and not counted;
 
 -- The holds that wait for an approval, and the workflows to signal.
 create table approval_waiters (

@@ -24,7 +24,7 @@ returns void language sql as $$
         join lateral unnest(a.scope_ids, a.window_starts) u (scope_id, window_start) on u.scope_id = s.scope_id
         group by 1, 2, 3, 4 order by 2, 3, 4
         on conflict (tenant, scope_id, window_start, outcome) do update set calls = c.calls + excluded.calls, tokens = c.tokens + excluded.tokens,
-            nano = c.nano + excluded.nano, delay_ms = c.delay_ms + excluded.delay_ms
+            nano = c.nano + excluded.nano, delay_ms = c.delay_ms + excluded.delay_ms, dormant = false
         returning c.*, xmax = 0 as first
     )
     select put_event(p_tenant, 'shadow', s.kind || ':' || s.id,

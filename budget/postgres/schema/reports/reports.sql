@@ -35,6 +35,30 @@ create table dormant_totals (
     primary key (tenant, total_id)
 );
 
+-- The calls of dormant shadow counts, and how long counted approval requests had waited: metrics read these instead of them.
+create table shadow_totals (
+    tenant  text not null,
+    kind    text not null,
+    outcome text not null,
+    calls   bigint not null,
+    primary key (tenant, kind, outcome)
+);
+create table approval_totals (
+    tenant   text not null,
+    state    text not null,
+    up_to_s  double precision not null,               -- upper bound of their waits, and more than the next lower bound
+    requests bigint not null,
+    waited_s double precision not null,               -- the sum of their waits
+    primary key (tenant, state, up_to_s)
+);
+
+-- The seconds that an approval request waited, and the lowest of the bounds that is not below; infinity if all are.
+create function waited(a approvals, p_bounds double precision[])
+returns table (seconds double precision, up_to_s double precision) language sql immutable rows 1 as $$
+    select w.seconds, coalesce((select min(x.bound) from unnest(p_bounds) x (bound) where x.bound >= w.seconds), 'infinity')
+    from (select extract(epoch from a.decided_at - a.created_at)::double precision as seconds) w
+$$;
+
 -- What a balance was charged in all, with what has fallen out of a rolling window, and its overrun, from which nothing is
 -- taken back.
 create function ledger_in_all(b balances)

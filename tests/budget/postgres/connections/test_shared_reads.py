@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from purser.budget.errors import LedgerUnavailable
+from purser.budget.postgres.connections import shared_reads
 from purser.budget.postgres.connections.shared_reads import SharedReads
 
 
@@ -78,11 +80,26 @@ async def test_every_caller_gets_the_error_and_the_next_one_reads_again() -> Non
 
     async def read(_: str) -> str:
         if failing:
-            raise OSError("away")
+            raise ValueError("bad")
         return "back"
 
     shared = SharedReads(read)
     errors = await asyncio.gather(*(shared.get("k") for _ in range(3)), return_exceptions=True)
-    assert [type(error) for error in errors] == [OSError] * 3
+    assert [type(error) for error in errors] == [ValueError] * 3
     failing = False
     assert await shared.get("k") == "back"
+
+
+async def test_nobody_waits_for_a_read_without_an_answer_longer_than_for_a_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shared_reads, "ACQUIRE_S", 0.05)
+    source = Source()
+    shared = SharedReads(source.read)
+    source.go.clear()
+    async with asyncio.timeout(60):
+        errors = await asyncio.gather(*(shared.get("k") for _ in range(4)), return_exceptions=True)
+        late = await asyncio.gather(shared.get("k"), return_exceptions=True)
+    assert [type(error) for error in (*errors, *late)] == [LedgerUnavailable] * 5
+    source.go.set()
+    assert await shared.get("k") == "old"

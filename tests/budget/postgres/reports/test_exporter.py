@@ -16,6 +16,7 @@ from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.budget.postgres.events.outbox import put
 from purser.budget.postgres.ledger.batches import Ask, hold_together
 from purser.budget.postgres.ledger.policy_sets import PolicySets
+from purser.budget.postgres.reports.burn import Burn
 from purser.budget.postgres.reports.exporter import WAITED_S, Budgets, Exporter, Figures
 from purser.budget.scopes import Kind, Scope
 from tests.budget.postgres.audit.history import History
@@ -27,7 +28,8 @@ from tests.support.rows_read import rows_read
 TIMEOUT_S = 30
 DAY = timedelta(days=1)
 MANY = 3_000
-# Sessions that were last used two days ago, each with a policy.
+# Sessions that were last used two days ago, each with a policy, two calls that a policy in shadow would have refused,
+# and an approval request that was denied.
 IDLE = f"""
 alter table policies disable trigger emit_policy;
 insert into scopes (tenant, kind, id) select '{TENANT}', 'session', 's' || n from generate_series(1, {MANY}) n;
@@ -36,8 +38,13 @@ insert into balances (tenant, scope_id, window_start, seq, spent_tokens, updated
 insert into policies (tenant, scope_id, limit_tokens, "window", updated_by, updated_at)
     select tenant, scope_id, 100, 'lifetime', 'test', now() from scopes;
 alter table policies enable trigger emit_policy;
+insert into shadow_counts (tenant, scope_id, window_start, outcome, calls, tokens, nano, delay_ms)
+    select tenant, scope_id, '-infinity', 'refuse', 2, 0, 0, 0 from scopes;
+insert into approvals (tenant, approval_id, scope_id, window_start, state, asked_tokens, asked_nano, rules, created_at,
+                       deadline, decided_at)
+    select tenant, id, scope_id, '-infinity', 'denied', 1, 0, '{{}}', now(), now(), now() + interval '45 s' from scopes;
 """
-READ = ("scopes", "balances", "policies", "templated_policies")
+READ = ("scopes", "balances", "policies", "templated_policies", "shadow_counts", "approvals")
 
 
 async def read(books: Books, now: datetime | None = None, **options: Any) -> Figures:
@@ -224,6 +231,56 @@ async def test_after_a_change_of_the_window_the_old_balance_no_longer_counts(boo
     assert await bands(books) == {"from_80": 1}
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [{"window": "day"}, {"limit_tokens": 1_000}, {"window": "lifetime"}],
+        [{"window": "day"}, {"limit_tokens": 20_000}, {"window": "lifetime"}],
+        [{"window": "day"}, {"limit_nano_usd": 1}, {"window": "lifetime"}],
+        [{"window": "day"}, {"mode": "soft"}, {"window": "lifetime"}],
+        [{"window": "7d"}, {"limit_tokens": 1_000}, {"clear": ["window"]}],
+        [{"window": "day"}, {"window": "month", "limit_tokens": 1_000}, {"window": "lifetime"}],
+        [{"clear": ["limit_tokens", "mode"]}, {"window": "day"}, None],
+    ],
+    ids=str,
+)
+async def test_it_counts_as_it_is_shown_however_its_policy_changed_while_another_window_was_current(
+    books: Books, changes: list[dict[str, Any] | None]
+) -> None:
+    books.at(NOW)
+    sets = PolicySets(books.pool, books.policies)
+    await sets.apply(TENANT, {"user:*": PolicyPatch(limit_tokens=10_000, mode=Mode.HARD)}, by=TESTER)
+    await books.budget("user:u1", mode="hard", limit_tokens=10_000)
+    await books.spend("k1", 2_000, 0, "user:u1")
+    for change in changes:
+        if change is None:
+            await sets.apply(TENANT, {}, by=TESTER, prune=True)
+        else:
+            await books.budget("user:u1", **change)
+    await counts_as_shown(books)
+    await books.check()
+
+
+async def test_it_counts_as_it_is_shown_after_its_time_zone_was_another_for_a_while(books: Books) -> None:
+    books.at(datetime(2026, 11, 16, 23, 30, tzinfo=UTC))
+    await books.budget("user:u1", mode="hard", limit_tokens=10_000, window="day")
+    await books.spend("k1", 2_000, 0, "user:u1")
+    await books.budget("user:u1", timezone="Europe/Berlin")
+    await books.budget("user:u1", limit_tokens=1_000)
+    await books.budget("user:u1", clear=["timezone"])
+    await counts_as_shown(books)
+
+
+async def counts_as_shown(books: Books) -> None:
+    """Fails unless the figures of users are those of the only user's budget as it is shown."""
+    ([view], _), figures = await books.policies.budgets(TENANT, kind=Kind.USER), (await read(books)).budgets
+    limit = Amount(view.policy.limit_tokens or 0, view.policy.limit_nano_usd or 0)
+    found = {mode: one for (kind, mode), one in figures.items() if kind is Kind.USER and any(one.scopes.values())}
+    assert {mode: (one.highest_ratio, one.limit) for mode, one in found.items()} == (
+        {view.policy.mode: (view.ratio, limit)} if limit != Amount() else {}
+    )
+
+
 async def test_the_lifetime_budget_of_a_session_leaves_half_an_hour_after_its_last_movement(books: Books) -> None:
     books.at(NOW)
     await books.budget("session:s1", mode="hard", limit_tokens=100)
@@ -291,18 +348,21 @@ async def test_a_calendar_window_counts_until_it_ends_however_quiet_it_is(books:
     assert await bands(books, datetime(2026, 12, 1, tzinfo=UTC)) == {}
 
 
-async def test_balances_that_do_not_count_are_not_read(counting_pool: Pool) -> None:
+async def test_what_does_not_count_any_more_is_not_read(counting_pool: Pool) -> None:
     books = Books.on(counting_pool)
     await counting_pool.execute(IDLE)
     await books.budget("session:busy", mode="hard", limit_tokens=100)
     await books.spend("k", 80, 0, "session:busy")
-    assert await Exporter(counting_pool, books.settings).mark_dormant() == MANY
+    assert await Exporter(counting_pool, books.settings).mark_dormant() == 3 * MANY
     await counting_pool.execute("analyze")
     before = await rows_read(counting_pool, *READ)
-    found = (await read(books)).budgets
+    found = await read(books)
+    await Burn(counting_pool, books.policies).sample()
     after = await rows_read(counting_pool, *READ)
-    assert found[Kind.SESSION, Mode.HARD].scopes["from_80"] == 1
-    assert sum(one.spent.tokens for one in found.values()) == 80 + MANY
+    assert found.budgets[Kind.SESSION, Mode.HARD].scopes["from_80"] == 1
+    assert sum(one.spent.tokens for one in found.budgets.values()) == 80 + MANY
+    assert found.shadow_calls == {(Kind.SESSION, "refuse"): 2 * MANY}
+    assert found.ended_approvals[ApprovalState.DENIED].count == MANY
     assert {table: rows for table in after if (rows := after[table] - before[table]) > MANY // 100} == {}
 
 
@@ -319,6 +379,19 @@ async def test_figures_are_the_same_whether_balances_are_dormant(pool: Pool, see
     assert total > await pool.fetchval("select count(*) from balances where dormant") > 0
     assert await pool.fetchval("select count(*) > count(distinct (tenant, kind, mode)) from dormant_totals") is False
     await history.books.check()
+
+
+async def test_a_call_counts_once_whether_its_shadow_count_is_dormant_or_moves_again(books: Books) -> None:
+    books.at(NOW)
+    await books.budget("session:s1", mode="hard", limit_tokens=100, shadow=True)
+    for calls in range(1, 4):
+        await books.hold(f"k{calls}", 101)
+        counted = {(Kind.SESSION, "refuse"): calls}
+        assert (await read(books)).shadow_calls == counted
+        await books.ledger.release(TENANT, key=f"k{calls}")
+        books.at(NOW + calls * DAY)
+        assert await Exporter(books.pool, books.settings, now=books.ledger.now).mark_dormant() == 2
+        assert (await read(books)).shadow_calls == counted
 
 
 @pytest.mark.parametrize("together", [False, True])
@@ -429,7 +502,10 @@ async def test_approvals_that_are_pending_and_how_long_others_waited(pool: Pool)
         await desk.decide(ticket, choice=Choice.DENY)
         await desk.ask("k2", 600, task="t2")
         books = Books.on(pool)
-        found = await read(books, NOW + timedelta(seconds=105))
+        now = NOW + timedelta(seconds=105)
+        found = await read(books, now)
+        assert await Exporter(pool, books.settings, now=now).mark_dormant() == 1
+        assert await read(books, now) == found
     pending = found.pending_approvals
     assert (pending.count, pending.oldest_s, found.next_deadline_s) == (1, 60.0, 1_740.0)
     assert set(found.ended_approvals) == {ApprovalState.DENIED}

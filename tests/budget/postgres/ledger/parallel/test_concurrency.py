@@ -120,14 +120,24 @@ async def test_one_key_asked_and_settled_concurrently_holds_once_and_is_charged_
     assert await books.entries() == ["hold", "settle"]
 
 
-SCOPES = ("tenant:t", "user:u1", "session:s1", "session:s2", "task:t1", "task:t2", "agent:t1/a", "agent:t2/b")
+SCOPES = (
+    "tenant:t",
+    "user:u1",
+    "session:s1",
+    "session:s2",
+    "task:t1",
+    "task:t2",
+    "agent:t1/a",
+    "agent:t1/c",
+    "agent:t2/b",
+)
 PATHS = (
     ("session:s1", "task:t1", "agent:t1/a"),
     ("tenant:t", "session:s1", "task:t2", "agent:t2/b"),
     ("user:u1", "session:s2", "task:t1", "agent:t1/a"),
     ("tenant:t", "user:u1", "session:s2", "task:t2"),
-    ("task:t1", "agent:t1/a", "agent:t2/b"),
-    ("tenant:t", "user:u1", "session:s1", "task:t1", "agent:t2/b", "agent:t1/a"),
+    ("task:t1", "agent:t1/a", "agent:t1/c"),
+    ("tenant:t", "user:u1", "session:s1", "task:t1", "agent:t1/c", "agent:t1/a"),
 )
 
 

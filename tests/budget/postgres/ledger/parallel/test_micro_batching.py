@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from purser.budget.errors import LedgerUnavailable
+from purser.budget.postgres.connections.pools import ACQUIRE_S
+from purser.budget.postgres.ledger import micro_batching
 from purser.budget.postgres.ledger.micro_batching import MAX_ALONE, MAX_BATCH, MAX_GROUPS, MicroBatcher
 
 Call = tuple[str, str]
@@ -94,6 +96,27 @@ async def test_when_the_ledger_is_unavailable_every_call_of_a_batch_fails_and_no
     results = await recorder.all("a", "b", "c")
     assert all(isinstance(result, LedgerUnavailable) for result in results)
     assert recorder.sent == [["a", "b", "c"]]
+
+
+async def test_while_the_ledger_is_away_calls_that_have_waited_long_fail_unsent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, recorder = 100.0, Recorder(away=True)
+    monkeypatch.setattr(micro_batching, "monotonic", lambda: now)
+    first = asyncio.ensure_future(recorder.batcher.call(("g", "first")))
+    while not recorder.sent:
+        await asyncio.sleep(0)
+    waiting = [asyncio.ensure_future(recorder.batcher.call(("g", str(name)))) for name in range(2 * MAX_BATCH)]
+    await asyncio.sleep(0)
+    now += ACQUIRE_S - 1
+    late = asyncio.ensure_future(recorder.batcher.call(("g", "late")))
+    await asyncio.sleep(0)
+    now += 1
+    recorder.go.set()
+    failed = await asyncio.gather(*waiting, return_exceptions=True)
+    assert all(isinstance(error, LedgerUnavailable) for error in failed)
+    assert (await first, await late) == ("first!", "late!")
+    assert [len(batch) for batch in recorder.sent] == [1, MAX_BATCH, 1]
 
 
 async def test_a_batch_has_each_name_once_and_only_one_group() -> None:

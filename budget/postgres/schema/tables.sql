@@ -7,7 +7,7 @@
 
 create type amount as (tokens bigint, nano bigint);
 -- What the gate applies to the calls of all tasks on a scope.
-create type applied_policy as (scope_id bigint, limit_tokens bigint, limit_nano bigint, mode text, win text);
+create type applied_policy as (scope_id bigint, limit_tokens bigint, limit_nano bigint, mode text, win text, zone text);
 
 create table scopes (
     tenant   text not null,

@@ -83,26 +83,33 @@ return case when p_tokens = 0 and p_nano = 0 then '{}'
 create function ledger_applied_policies(p_tenant text, p_scopes bigint[], p_defaults jsonb) returns applied_policy[] language plpgsql as $$
 begin
     perform 1 from balances b where b.tenant = p_tenant and b.scope_id = any (p_scopes) order by b.scope_id, b.window_start for update;
-    return array(select row(p.scope_id, p.limit_tokens, p.limit_nano, p.mode, p.win)::applied_policy
+    return array(select row(p.scope_id, p.limit_tokens, p.limit_nano, p.mode, p.win, p.zone)::applied_policy
                  from ledger_policies(p_tenant, p_scopes, '', p_defaults) p);
 end $$;
 
 -- Posts an entry for each balance in use whose limit or mode differs from `p_before`. A scope that has ended gets none. A
 -- calendar window of another kind may go on with the balance of one that began at the same instant, as a month with that of
 -- its first day: the grants in it were for that window, so they end.
+-- A balance whose window was not the current one until now may have missed changes: its own limit and mode are those that
+-- differ, unless they may be those that a task requested.
 create function ledger_post_policies(p_tenant text, p_before applied_policy[], p_by text, p_defaults jsonb, p_now timestamptz)
 returns void language plpgsql as $$
 declare
     b record;
     v_change text;
 begin
-    for b in select n.scope_id, x.window_start, o.limit_tokens as old_tokens, o.limit_nano as old_nano, o.mode as old_mode,
+    for b in select n.scope_id, x.window_start, case when m.moved then x.limit_tokens else o.limit_tokens end as old_tokens,
+                    case when m.moved then x.limit_nano else o.limit_nano end as old_nano,
+                    case when m.moved then x.mode else o.mode end as old_mode,
                     n.limit_tokens as new_tokens, n.limit_nano as new_nano, n.mode as new_mode,
                     n.win <> o.win and calendar_start(x.window_start) is not null as other_window
              from ledger_policies(p_tenant, array(select u.scope_id from unnest(p_before) u), '', p_defaults) n
              join unnest(p_before) o on o.scope_id = n.scope_id
              join scopes s on s.tenant = p_tenant and s.scope_id = n.scope_id and s.ended_at is null
              join balances x on x.tenant = p_tenant and x.scope_id = n.scope_id and x.window_start = ledger_window_start(n.win, n.zone, p_now)
+             cross join lateral (
+                 select x.seq > 0 and x.window_start <> ledger_window_start(o.win, o.zone, p_now)
+                    and not exists (select from policies r where r.tenant = p_tenant and r.scope_id = n.scope_id and r.task <> '') as moved) m
              order by n.scope_id loop
         v_change := case
             when (b.new_tokens < coalesce(b.old_tokens, b.new_tokens + 1)) is true

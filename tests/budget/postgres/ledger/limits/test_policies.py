@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+import pytest
+
 from purser.budget.gate import Amount, Verdict
 from purser.budget.policies.fields import Mode
 from purser.budget.policies.policy import Policy, PolicyPatch
@@ -57,6 +59,34 @@ async def test_raised_or_lowered_is_judged_by_the_stored_policy_not_by_what_one_
     await books.hold("k", 1, 0, "session:s1", "task:t1")
     await books.budget("session:s1", limit_tokens=900)
     assert await books.entries() == ["hold", "limit_lowered"]
+
+
+@pytest.mark.parametrize(
+    ("path", "patch", "entries"),
+    [
+        (["user:u1"], {"limit_tokens": 900}, ["hold", "limit_lowered"]),
+        (["user:u1"], {"limit_tokens": 1_000}, ["hold"]),
+        (["user:u1", "task:t1"], {"limit_tokens": 1_000}, ["hold"]),  # t1 asks for 500
+    ],
+)
+async def test_a_balance_whose_window_comes_back_gets_an_entry_of_what_changed_meanwhile(
+    books: Books, path: list[str], patch: dict[str, int], entries: list[str]
+) -> None:
+    await books.budget("user:u1", limit_tokens=1_000, mode="hard")
+    if "task:t1" in path:
+        await books.budget("user:u1", task="t1", limit_tokens=500)
+    await books.hold("k", 1, 0, *path)
+    for change in ({"window": "day"}, patch, {"window": "lifetime"}):
+        await books.budget("user:u1", **change)
+    assert await books.entries("user:u1") == entries
+
+
+async def test_a_balance_that_only_refused_gets_no_entry_when_its_window_comes_back(books: Books) -> None:
+    await books.budget("session:s1", limit_tokens=1_000, mode="hard")
+    assert not (await books.ask("k", 1_001)).hold_id
+    for window in ("day", "lifetime"):
+        await books.budget("session:s1", window=window)
+    assert await books.entries() == []
 
 
 async def test_a_hard_mode_switched_on_over_the_limit_is_no_overspend(books: Books) -> None:

@@ -159,6 +159,20 @@ class Path:
                 order = " > ".join(LEVELS)
                 raise InvalidScope(f"scope {str(inner)!r} may not follow {str(outer)!r}: the order is {order}")
 
+    def _check_agents(self) -> None:
+        """Raises `InvalidScope` for an agent of another task: only one of the two budgets could be meant.
+
+        Older rules allowed it, so stored paths may name one.
+        """
+        task_id = self.task_id()
+        for scope in self.scopes:
+            of, slash, agent = scope.id.partition("/")
+            if task_id and scope.kind is Kind.AGENT and slash and of != task_id:
+                raise InvalidScope(
+                    f"scope {str(scope)!r} is no agent of task:{task_id}: name task:{of}, or write "
+                    f"agent:{task_id}/{agent}"
+                )
+
     @classmethod
     def parse(cls, texts: Iterable[str]) -> Self:
         """Parses `kind:id` strings; raises `InvalidScope`."""
@@ -166,7 +180,9 @@ class Path:
         given = () if isinstance(texts, str) else tuple(texts)
         if isinstance(texts, str) or not all(isinstance(text, str) for text in given):
             raise InvalidScope(f"the path {str(texts)[:140]!r} is no list of texts: write for example ['session:s1']")
-        return cls(tuple(map(Scope.parse, given)))
+        path = cls(tuple(map(Scope.parse, given)))
+        path._check_agents()
+        return path
 
     def texts(self) -> list[str]:
         """The scopes as `kind:id` strings, without tags."""

@@ -60,6 +60,7 @@ SWEEPS = {
     "budget/postgres/schema/events.sql number_events": "positions are one order of all tenants",
     "budget/postgres/schema/limits/grants.sql ledger_sweep_grants": "expiry finds tenants, then works on each in turn",
     "budget/postgres/schema/limits/templates.sql apply_templates_to_new_scopes": "works on the tenants of new scopes",
+    "gateway/postgres/keys.sql tenants": "`purser tenants list` names all tenants",
     "compose/demo/figures.sql": "the database of the demo has one tenant",
 }
 """Statements over all tenants, by file and name, and why."""
@@ -151,6 +152,30 @@ async def test_statistics_never_take_a_tenant_for_the_owner_of_few_rows(dsn: str
 )  # fmt: skip
 async def test_a_key_without_the_tenant_is_noticed(dsn: str, change: str, breach: str) -> None:
     assert breach in await breaches(dsn, change)
+
+
+# --- the page that says how to distribute them -----------------------------------------------------------------------
+
+PAGE = ROOT / "docs" / "operations" / "scaling.md"
+ON_THE_COORDINATOR = {"outbox", "alembic_version"}
+"""Tables that are not distributed although they have a tenant, or belong to no package."""
+_CHANGING = re.compile(r"create function (ledger_\w+)\(p_tenant text(?:(?!\bstable\b|\$\$).)*\$\$", re.DOTALL)
+
+
+def test_the_page_on_scaling_names_every_table_and_says_where_it_is() -> None:
+    page = PAGE.read_text("utf-8")
+    distributed = re.findall(r"create_distributed_table\('(\w+)'", page)
+    assert sorted(distributed) == sorted({*LEDGER} - ON_THE_COORDINATOR)
+    rows = page.split("\nNot distributed:\n", 1)[1].split("\n\n", 1)[0].strip().splitlines()[2:]
+    remaining = [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert sorted(remaining) == sorted(LOCAL.keys() | ON_THE_COORDINATOR)
+
+
+def test_the_page_on_scaling_distributes_each_function_that_a_statement_calls_to_change_something() -> None:
+    listed = PAGE.read_text("utf-8").split("where proname in (", 1)[1].split(");", 1)[0]
+    changing = {name for file in FILES for name in _CHANGING.findall((ROOT / file).read_text("utf-8"))}
+    called = {name for one in STATEMENTS for name, _ in _CALL.findall(one.text) if "/schema/" not in one.name}
+    assert sorted(re.findall(r"'(\w+)'", listed)) == sorted(changing & called)
 
 
 # --- statements ------------------------------------------------------------------------------------------------------

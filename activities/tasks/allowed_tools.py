@@ -6,7 +6,6 @@ Without it anyone who may submit tasks could run every activity of the namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from purser.activities.errors import InvalidTask
 from purser.activities.tasks.file import TaskFile
 from purser.workflows.contract import ActivityName
 
@@ -25,17 +24,15 @@ class AllowedTools:
     own_queue: str
     """Task queue of Purser's workers."""
 
-    def check(self, task: TaskFile) -> None:
-        """Raises `InvalidTask`, naming the place, the name and the setting, for the first tool that is not allowed."""
+    def faults(self, task: TaskFile) -> Iterator[str]:
+        """Yields place, name and setting of each tool that is not allowed."""
         for place, activity, task_queue in self._named(task):
             if activity in _OWN:
-                raise InvalidTask(f"{place} runs activity {activity!r}: it belongs to the workflows, name another")
-            if not _matches(activity, self.activities):
-                raise InvalidTask(f"{place} runs activity {activity!r}: {_remedy('activities', self.activities)}")
+                yield f"{place} runs activity {activity!r}: it belongs to the workflows, name another"
+            elif not _matches(activity, self.activities):
+                yield f"{place} runs activity {activity!r}: {_remedy('activities', self.activities)}"
             if not _matches(task_queue, (self.own_queue, *self.task_queues)):
-                raise InvalidTask(
-                    f"{place} runs on task_queue {task_queue!r}: {_remedy('task_queues', self.task_queues)}"
-                )
+                yield f"{place} runs on task_queue {task_queue!r}: {_remedy('task_queues', self.task_queues)}"
 
     def _named(self, task: TaskFile) -> Iterator[tuple[str, str, str]]:
         """Place, activity and task queue of each tool."""

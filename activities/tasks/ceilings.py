@@ -6,7 +6,6 @@ Where an operator has set one, no file may get around it by a shadow, or by anot
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from purser.activities.errors import InvalidTask
 from purser.activities.tasks.file import TaskFile
 from purser.budget.policies.fields import Mode, stricter
 from purser.budget.policies.policy import PolicyPatch
@@ -25,11 +24,11 @@ class Ceilings:
     modes: Mapping[Kind, Mode] | None = None
     """Default mode by kind of scope: a file may name no milder one."""
 
-    def check(self, task: TaskFile) -> None:
-        """Raises `InvalidTask`, naming the scope, the value and the setting."""
+    def faults(self, task: TaskFile) -> Iterator[str]:
+        """Yields scope, value and setting of all that a file asks too much."""
         for scope, patch, _ in task.policies():
             for problem in self._problems(scope, patch):
-                raise InvalidTask(f"$ asks too much for {scope}: {problem}")
+                yield f"$ asks too much for {scope}: {problem}"
 
     def _problems(self, scope: Scope, patch: PolicyPatch) -> Iterator[str]:
         if _is_above(patch.limit_tokens, self.limit_tokens):

@@ -5,6 +5,8 @@ from typing import Any
 from unicodedata import normalize
 from urllib.parse import unquote, urlsplit
 
+from purser.activities.errors import InvalidTask
+
 _DOTS = ". \u3002"
 """Characters of a segment that is read as one of dots: the last one is the full stop of Chinese."""
 
@@ -53,6 +55,16 @@ def cycle_in(edges: Mapping[str, Sequence[str]]) -> list[str]:
     while (following := min(left[walked[-1]])) not in walked:
         walked.append(following)
     return [*walked[walked.index(following) :], following]
+
+
+MOST_FAULTS = 20
+"""Most faults of a task file that are named: each of 200 agents may have the same."""
+
+
+def invalid(faults: Sequence[str]) -> InvalidTask:
+    """The error that names the faults of a task file."""
+    more = len(faults) - MOST_FAULTS
+    return InvalidTask("; ".join([*faults[:MOST_FAULTS], *([f"and {more} more"] if more > 0 else [])]))
 
 
 TOO_DEEP = "$ nests too deep: use fewer levels of objects and lists, above all in the parameters of tools"

@@ -7,9 +7,9 @@ documents) are never repeated in a message.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo
@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, ValidationError, ValidationInfo
 from purser.activities.errors import InvalidTask
 from purser.activities.models.names import check_model_name
 from purser.activities.tasks.budgets import NanoUsd, Part, ScopeBudget, TaskBudget, Tokens
-from purser.activities.tasks.checks import NAME, TOO_DEEP, TOOL_NAME, cycle_in, explain, is_below
+from purser.activities.tasks.checks import NAME, TOO_DEEP, TOOL_NAME, cycle_in, explain, invalid, is_below
 from purser.budget.errors import InvalidRequest, InvalidScope
 from purser.budget.labels import tags_of
 from purser.budget.money import NANO
@@ -136,30 +136,39 @@ class TaskFile(Part):
     agents: tuple[Agent, ...]
 
     @classmethod
-    def parse(cls, obj: object, allowed_api_bases: Collection[str]) -> Self:
+    def parse(
+        cls,
+        obj: object,
+        allowed_api_bases: Collection[str],
+        rules: Iterable[Callable[["TaskFile"], Iterable[str]]] = (),
+    ) -> Self:
         """Validates a task file.
 
         Args:
             obj: the file, parsed as JSON.
             allowed_api_bases: addresses that an agent may name as `api_base`.
+            rules: further rules; each returns the faults of a file.
 
         Raises:
-            InvalidTask: names the place, the value and the remedy.
+            InvalidTask: names place, value and remedy of each fault: of those of single fields, or else of all others.
         """
         try:
             if not is_storable(obj):
                 raise InvalidTask("$ holds a NUL character or half of a surrogate pair: remove it")
             task = cls.model_validate_json(json.dumps(obj, allow_nan=False))
         except ValidationError as error:
-            raise InvalidTask("; ".join(explain(detail) for detail in error.errors())) from None
+            faults = [explain(detail) for detail in error.errors()]
         except RecursionError:
             raise InvalidTask(TOO_DEEP) from None
         except (TypeError, ValueError) as error:
             raise (
                 error if isinstance(error, InvalidTask) else InvalidTask("$ is not a JSON object: submit a task file")
             ) from None
-        task._check(allowed_api_bases)
-        return task
+        else:
+            faults = [*task._faults(allowed_api_bases), *(fault for rule in rules for fault in rule(task))]
+            if not faults:
+                return task
+        raise invalid(faults)
 
     @classmethod
     def stored(cls, body: Mapping[str, Any]) -> Self:
@@ -245,44 +254,51 @@ class TaskFile(Part):
             lineage.append(parent)
         return lineage
 
-    def _check(self, allowed_api_bases: Collection[str]) -> None:
-        """Checks that involve several fields."""
+    def _faults(self, allowed_api_bases: Collection[str]) -> Iterator[str]:
+        """Faults that involve several fields."""
         if self.use_case_preset is not None and self.use_case_preset not in CONTEXT_PRESETS:
             known = ", ".join(CONTEXT_PRESETS)
-            raise InvalidTask(f"$.use_case_preset is {self.use_case_preset[:80]!r}: use one of {known}")
-        try:
-            self.resolved_context(ResolvedContext())
-        except InvalidSettings as error:
-            raise InvalidTask(f"$.context: {error}") from None
+            yield f"$.use_case_preset is {self.use_case_preset[:80]!r}: use one of {known}"
+        else:
+            try:
+                self.resolved_context(ResolvedContext())
+            except InvalidSettings as error:
+                yield f"$.context: {error}"
         if not 1 <= len(self.agents) <= MAX_AGENTS:
-            raise InvalidTask(f"$.agents has {len(self.agents)} agents: a task has 1 to {MAX_AGENTS}")
+            yield f"$.agents has {len(self.agents)} agents: a task has 1 to {MAX_AGENTS}"
+            return  # to look for cycles among any number could take very long
         ids: set[str] = set()
         for position, agent in enumerate(self.agents):
             place = f"$.agents[{position}]"
             if agent.id in ids:
-                raise InvalidTask(f"{place}.id is {agent.id!r} for the second time: give each agent its own id")
+                yield f"{place}.id is {agent.id!r} for the second time: give each agent its own id"
             ids.add(agent.id)
-            _check_tools(place, agent)
+            yield from _tool_faults(place, agent)
             if agent.api_base is not None and not any(is_below(agent.api_base, base) for base in allowed_api_bases):
-                raise InvalidTask(
-                    f"{place}.api_base is {agent.api_base[:200]!r}: add it to PURSER_ALLOWED_API_BASES or leave it out"
-                )
-        self._check_graph(ids)
+                shown = repr(agent.api_base[:200])
+                yield f"{place}.api_base is {shown}: add it to PURSER_ALLOWED_API_BASES or leave it out"
+        # Each of these presumes that those before it found nothing.
+        for find in (partial(self._name_faults, ids), self._cycle_faults, self._nesting_faults):
+            if faults := [*find()]:
+                yield from faults
+                return
 
-    def _check_graph(self, known: set[str]) -> None:
+    def _name_faults(self, known: set[str]) -> Iterator[str]:
         for position, agent in enumerate(self.agents):
             place = f"$.agents[{position}]"
             parents = () if agent.parent is None else (agent.parent,)
             for name, others in (("depends_on", agent.depends_on), ("parent", parents)):
                 if unknown := [other for other in others if other not in known]:
-                    raise InvalidTask(f"{place}.{name} names {unknown[0]!r}: the task has no agent of this id")
+                    yield f"{place}.{name} names {unknown[0]!r}: the task has no agent of this id"
             if repeated := [other for other, times in Counter(agent.depends_on).items() if times > 1]:
-                raise InvalidTask(f"{place}.depends_on names {repeated[0]!r} more than once: name it once")
+                yield f"{place}.depends_on names {repeated[0]!r} more than once: name it once"
         if (size := sum(len(other) for agent in self.agents for other in agent.depends_on)) > MAX_DEPENDENCIES:
-            raise InvalidTask(
+            yield (
                 f"$.agents depends_on has {size:,} characters in all: use shorter ids or fewer dependencies, "
                 f"at most {MAX_DEPENDENCIES:,} characters"
             )
+
+    def _cycle_faults(self) -> Iterator[str]:
         graphs: Mapping[str, Mapping[str, Sequence[str]]] = {
             "depends_on": {agent.id: agent.depends_on for agent in self.agents},
             "parent": {agent.id: (agent.parent,) if agent.parent else () for agent in self.agents},
@@ -290,14 +306,14 @@ class TaskFile(Part):
         for name, edges in graphs.items():
             if cycle := cycle_in(edges):
                 shown = cycle if len(cycle) <= 8 else [*cycle[:6], "…", cycle[-1]]
-                raise InvalidTask(
-                    f"$.agents {name} has the cycle {' → '.join(shown)}: no agent may lead back to itself"
-                )
+                yield f"$.agents {name} has the cycle {' → '.join(shown)}: no agent may lead back to itself"
+
+    def _nesting_faults(self) -> Iterator[str]:
         for position, agent in enumerate(self.agents):
             try:
                 self.path(agent.id)
             except InvalidScope as error:
-                raise InvalidTask(f"$.agents[{position}].parent nests too deep: {error}") from None
+                yield f"$.agents[{position}].parent nests too deep: {error}"
 
 
 def _over(upper: PolicyPatch, lower: PolicyPatch) -> PolicyPatch:
@@ -306,13 +322,11 @@ def _over(upper: PolicyPatch, lower: PolicyPatch) -> PolicyPatch:
     return replace(lower, **stated)
 
 
-def _check_tools(place: str, agent: Agent) -> None:
+def _tool_faults(place: str, agent: Agent) -> Iterator[str]:
     names: set[str] = set()
     for position, tool in enumerate(agent.tools):
         if tool.name in names:
-            raise InvalidTask(
-                f"{place}.tools[{position}].name is {tool.name!r} for the second time: tool names are unique"
-            )
+            yield f"{place}.tools[{position}].name is {tool.name!r} for the second time: tool names are unique"
         names.add(tool.name)
         if (tool.price_usd or 0) > MAX_CALL_NANO_USD:
-            raise InvalidTask(f"{place}.tools[{position}].price_usd is above {MAX_CALL_NANO_USD // NANO:,}: write less")
+            yield f"{place}.tools[{position}].price_usd is above {MAX_CALL_NANO_USD // NANO:,}: write less"

@@ -29,6 +29,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "api.approvals": ("approvals",),
     "api.reports": ("usage", "ledger", "events"),
     "api.keys": ("keys",),
+    "operations.tenants": ("tenants",),
     "api.sign_in": ("sign-in",),
     "operations.worker": ("worker",),
     "operations.gateway": ("gateway",),

@@ -33,16 +33,16 @@ LIVE = "/_purser/"
 """Background requests of pages, which are not redirected to the sign-in page."""
 SAFE = ("GET", "HEAD", "OPTIONS")
 RECHECK_S = 5.0
-"""Seconds after which the key of a stream is checked again: it may have been revoked."""
+"""Seconds after which the key of a stream is checked again: it may have been revoked or changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Authenticated:
-    """An authenticated caller, and how to check again that it still is."""
+    """An authenticated caller, and how to look again who it is; `None`: it is not live any more."""
 
     caller: Principal
     browser: BrowserSession | None
-    recheck: Callable[[], Awaitable[object | None]]
+    recheck: Callable[[], Awaitable[Principal | None]]
 
 
 class Authentication:
@@ -74,7 +74,7 @@ class Authentication:
             return
         await self._limits.request(found.caller)
         scope.setdefault("state", {}).update(caller=found.caller, browser=found.browser)
-        await self._app(scope, receive, _RevocableStream(send, found.recheck).send)
+        await self._app(scope, receive, _RevocableStream(send, found).send)
 
     async def _api_caller(self, scope: Scope, headers: Headers) -> _Authenticated:
         """The caller of the API; raises `Unauthenticated`."""
@@ -84,7 +84,7 @@ class Authentication:
             if browser is not None:
                 if scope["method"] not in SAFE and not is_csrf_token(headers.get(CSRF_HEADER, ""), cookie):
                     raise ForgedRequest(f"a browser session changes nothing without the header {CSRF_HEADER}")
-                return _Authenticated(browser.caller, browser, lambda: self._sessions.find(cookie))
+                return self._signed_in(browser)
         if authorization is None and (key := headers.get("x-api-key")) is not None:
             authorization = f"Bearer {key}"  # as clients of Anthropic send it
         scheme, _, secret = (authorization or "").partition(" ")
@@ -109,15 +109,22 @@ class Authentication:
             return None
         if not browser.caller.may(Permission.READ):
             raise Forbidden(f"role {str(browser.caller.role)!r} opens no pages: sign in with another key")
-        return _Authenticated(browser.caller, browser, lambda: self._sessions.find(cookie))
+        return self._signed_in(browser)
+
+    def _signed_in(self, browser: BrowserSession) -> _Authenticated:
+        async def recheck() -> Principal | None:
+            found = await self._sessions.find(browser.secret)
+            return None if found is None else found.caller
+
+        return _Authenticated(browser.caller, browser, recheck)
 
 
 class _RevocableStream:
-    """A response that ends soon after its key or session ends, however long it has been open."""
+    """A response that ends soon after its key or session ends or has another role, however long it has been open."""
 
-    def __init__(self, send: Send, recheck: Callable[[], Awaitable[object | None]]) -> None:
+    def __init__(self, send: Send, opened: _Authenticated) -> None:
         self._send = send
-        self._recheck = recheck
+        self._opened = opened
         self._checked = time.monotonic()
         self._cut = False
 
@@ -136,7 +143,8 @@ class _RevocableStream:
             return False
         self._checked = now
         try:
-            return await self._recheck() is None
+            found = await self._opened.recheck()
+            return found is None or found.role is not self._opened.caller.role
         except Unauthenticated:
             return True
         except LedgerUnavailable:  # nothing can be read or changed meanwhile: the page stays open and shows an error

@@ -60,8 +60,17 @@ async def show_own(caller: Reader) -> CallerView:
 
 @router.patch("/{key_id}")
 async def change(key_id: str, body: KeyPatch, caller: KeyManager, use: Use) -> KeyView:
-    """Changes the path of a key, from its next request on."""
-    return KeyView.of(await use.keys.set_path(caller.tenant, key_id, body.path, by=caller))
+    """Changes role, path or end of a key, from its next request on. A later end also revives a key that has expired."""
+    changed = await use.keys.change(
+        caller.tenant,
+        key_id,
+        by=caller,
+        role=body.role,
+        path=body.path,
+        expires_at=body.ends_at(),
+        never_expires=body.never_expires,
+    )
+    return KeyView.of(changed)
 
 
 @router.delete("/{key_id}")

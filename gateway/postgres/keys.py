@@ -1,4 +1,4 @@
-"""Bearer keys in Postgres: creating, finding, listing and revoking them."""
+"""Bearer keys in Postgres: creating, finding, listing, changing and revoking them."""
 
 import asyncio
 import hashlib
@@ -7,6 +7,7 @@ import secrets
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -71,6 +72,18 @@ class NewKey:
 
     key: Key
     secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A tenant that has keys or has made calls."""
+
+    tenant: str
+    live_keys: int
+    admin_keys: int
+    """How many of them are of admins."""
+    last_call_at: datetime | None
+    """When its newest hold was made; `None`: none is kept."""
 
 
 class Keys:
@@ -144,7 +157,11 @@ class Keys:
         return None if found is None else live(found)
 
     async def leased(self, secret: str) -> Principal | None:
-        """Finds the caller of a key that is in use, in most cases without a read; `None`: `find` has to answer."""
+        """Finds the caller of a key that is in use, in most cases without a read; `None`: `find` has to answer.
+
+        Raises:
+            LedgerUnavailable: Postgres did not answer; `find` would wait for it once more.
+        """
         secret_digest = digest(secret)
         lease = self._leases.last(secret_digest)
         if lease is None:
@@ -154,7 +171,7 @@ class Keys:
             return await self._renewed(secret_digest)
         if left_s <= LEASE_S / 2 and not lease.renewing:  # so that no request waits for it
             lease.renewing = True
-            renewal = asyncio.create_task(self._renewed(secret_digest))
+            renewal = asyncio.create_task(self._renew(secret_digest))
             self._renewals.add(renewal)
             renewal.add_done_callback(self._renewals.discard)
         return lease.caller
@@ -163,13 +180,17 @@ class Keys:
         try:
             found = await self._finding.get(secret_digest)
             return None if found is None else live(found)
-        except (KeyEnded, LedgerUnavailable):
+        except KeyEnded:
             return None
+
+    async def _renew(self, secret_digest: bytes) -> None:
+        with suppress(LedgerUnavailable):
+            await self._renewed(secret_digest)
 
     async def _find(self, secret_digest: bytes) -> asyncpg.Record | None:
         began = self._leases.now()
-        with reaching_ledger():
-            found = await self._pool.fetchrow(_SQL["find"], secret_digest)
+        async with connected(self._pool, None) as own:
+            found = await own.fetchrow(_SQL["find"], secret_digest)
         if found is None or found["ended_at"] is not None:
             self._leases.end(secret_digest)
         else:
@@ -190,6 +211,11 @@ class Keys:
         with reaching_ledger():
             return [Key.read(record) for record in await self._pool.fetch(_SQL["list"], tenant)]
 
+    async def tenants(self) -> Sequence[Tenant]:
+        """Lists all tenants by name. Only for operators: the key of a tenant sees no other tenant."""
+        with reaching_ledger():
+            return [Tenant(**record) for record in await self._pool.fetch(_SQL["tenants"])]
+
     async def revoke(self, tenant: str, key_id: str, *, by: Actor) -> Key:
         """Revokes a key; once this returns, no process takes it. Revoking it again has no effect.
 
@@ -202,19 +228,39 @@ class Keys:
         await asyncio.sleep(LEASE_S)
         return ended
 
-    async def set_path(self, tenant: str, key_id: str, path: Sequence[str], *, by: Actor) -> Key:
-        """Changes the scopes of its calls that name none; once this returns, no process uses the old ones.
+    async def change(
+        self,
+        tenant: str,
+        key_id: str,
+        *,
+        by: Actor,
+        role: Role | None = None,
+        path: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
+        never_expires: bool = False,
+    ) -> Key:
+        """Changes a key that is not revoked; once this returns, no process uses what it was before.
+
+        Args:
+            tenant, key_id: the key; a later end also revives one that has expired.
+            by: actor that changes it.
+            role: its role from now on; `None`: unchanged, as for the fields below.
+            path: scopes of its calls that name none.
+            expires_at: when it expires.
+            never_expires: removes its end.
 
         Raises:
             UnknownKey, InvalidRequest, InvalidScope
         """
-        _check_path(tenant, path)
+        _check_path(tenant, path or ())
+        _check_end(expires_at)
         with reaching_ledger():
             async with self._pool.acquire() as connection, connection.transaction():
                 before = await _locked(connection, tenant, key_id)
                 if before.revoked_at is not None:
                     raise InvalidRequest(f"key {key_id!r} is revoked: create another one")
-                after = Key.read(row(await connection.fetchrow(_SQL["set_path"], tenant, key_id, list(path))))
+                changing = (role, None if path is None else list(path), expires_at, never_expires)
+                after = Key.read(row(await connection.fetchrow(_SQL["change"], tenant, key_id, *changing)))
                 if after != before:
                     changed = {"before": _recorded(before), "after": _recorded(after)}
                     await record(connection, tenant, "key.change", f"key:{key_id}", by=by, **changed)
@@ -255,10 +301,14 @@ def _check(name: str, expires_at: datetime | None, rate_limit_per_s: int | None)
         raise InvalidRequest(f"name {name[:140]!r} is not valid: use 1 to 128 of A-Z a-z 0-9 . _ ~ @ + -")
     if name in RESERVED:
         raise InvalidRequest(f"name {name!r} is not valid: it is reserved for a component of Purser; choose another")
-    if expires_at is not None and expires_at <= datetime.now(UTC):
-        raise InvalidRequest(f"expires_at {expires_at.isoformat()!r} is not in the future: name a later time")
+    _check_end(expires_at)
     if rate_limit_per_s is not None and not 1 <= rate_limit_per_s <= MAX_RATE:
         raise InvalidRequest(f"rate_limit_per_s {rate_limit_per_s} is not valid: use 1 to {MAX_RATE}")
+
+
+def _check_end(expires_at: datetime | None) -> None:
+    if expires_at is not None and expires_at <= datetime.now(UTC):
+        raise InvalidRequest(f"expires_at {expires_at.isoformat()!r} is not in the future: name a later time")
 
 
 def _check_path(tenant: str, path: Sequence[str]) -> None:

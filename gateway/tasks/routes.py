@@ -1,5 +1,6 @@
 """`/v1/tasks`: submit, inspect and control multi-agent tasks."""
 
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request
@@ -14,7 +15,7 @@ from purser.gateway.http.routing import Route, size_of
 from purser.gateway.services import Services, Use
 from purser.gateway.sessions.resolved import context_view
 from purser.gateway.tasks.control import Steer, steer
-from purser.gateway.tasks.submission import personal_of, submitted_before, with_models
+from purser.gateway.tasks.submission import personal_of, submitted_before, undone, with_models
 from purser.wire.base import PageOf
 from purser.wire.tasks import TaskAccepted, TaskSubmitted, TaskView, WholeTaskView
 from purser.wire.windows import ContextView
@@ -24,27 +25,37 @@ router = APIRouter(route_class=Route, prefix="/v1/tasks", tags=["tasks"])
 
 
 @router.post("", status_code=202)
-async def submit(body: Annotated[dict[str, Any], Body()], caller: Runner, use: Use, request: Request) -> TaskSubmitted:
-    """Stores a task file and starts its workflow. Submitting the same file again has no effect."""
+async def submit(
+    body: Annotated[dict[str, Any], Body()],
+    caller: Runner,
+    use: Use,
+    request: Request,
+    dry_run: Annotated[bool, Query(description="Check the task file, and store and start nothing.")] = False,
+) -> TaskSubmitted:
+    """Stores a task file and starts its workflow. Submitting the same file again has no effect.
+
+    With `dry_run` the answer is that of a submission, and nothing is stored or started.
+    """
     personal = await personal_of(use, caller.tenant, body)
     task = await submitted_before(body, use, caller.tenant, size_of(request))
     if task is None:
         filled = with_models(body, use, personal)
-        task = await run_off_loop(size_of(request), TaskFile.parse, filled, use.allowed_api_bases)
-        use.allowed_tools.check(task)
-        if caller.role is not Role.ADMIN:
-            use.ceilings.check(task)
-        await use.tasks.submit(
-            caller.tenant,
-            task,
-            task.submitter or caller.name,
-            submitted_by=caller.name,
-            vouched=caller.may(Permission.ACT_FOR_OTHERS),
-            tags_of_key=caller.tags,
-        )
-        if task.user_id:
-            use.payers.forget(caller.tenant, task.session_id)
-        use.wake()
+        rules = [use.allowed_tools.faults, *([] if caller.role is Role.ADMIN else [use.ceilings.faults])]
+        task = await run_off_loop(size_of(request), TaskFile.parse, filled, use.allowed_api_bases, rules)
+        async with undone(use.pool) if dry_run else nullcontext() as connection:
+            await use.tasks.submit(
+                caller.tenant,
+                task,
+                task.submitter or caller.name,
+                connection,
+                submitted_by=caller.name,
+                vouched=caller.may(Permission.ACT_FOR_OTHERS),
+                tags_of_key=caller.tags,
+            )
+        if not dry_run:
+            if task.user_id:
+                use.payers.forget(caller.tenant, task.session_id)
+            use.wake()
     warnings = task_pitfalls(task, use.context, use.ledger.settings.defaults, personal)
     accepted = _accepted(caller, task.task_id, request)
     return TaskSubmitted(**accepted.model_dump(), warnings=[f"{one.message}. {one.remedy}" for one in warnings])

@@ -3,12 +3,14 @@
 Settings change. A file that is submitted again is therefore compared as it was filled in the first time.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, TypeGuard
 
 from purser.activities.errors import InvalidTask, TaskNotFound
 from purser.activities.models.names import check_model_name
 from purser.activities.tasks.file import TaskFile
+from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.context.conversation.preferences import Personal
 from purser.context.errors import InvalidSettings
 from purser.context.figures import Figures
@@ -75,6 +77,18 @@ async def submitted_before(body: Mapping[str, Any], use: Services, tenant: str, 
     except InvalidTask:
         return None  # the check of a new file reports it
     return stored if given.digest == stored.digest else None
+
+
+@asynccontextmanager
+async def undone(pool: Pool) -> AsyncIterator[Connection]:
+    """A connection in a transaction that is rolled back: what is checked in it is checked by the code that stores."""
+    async with connected(pool, None) as own:
+        transaction = own.transaction()
+        await transaction.start()
+        try:
+            yield own
+        finally:
+            await transaction.rollback()
 
 
 def _filled(body: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any]:

@@ -92,12 +92,18 @@ def test_what_was_stored_under_older_rules_is_still_read() -> None:
     [
         ["tenant:a", "user:u", "session:s", "task:t", "agent:t/a"],
         ["session:s", "agent:t/a"],
+        ["task:t", "agent:a"],
         ["task:t"],
         ["agent:t/a", "agent:t/b", "agent:t/c"],
     ],
 )
 def test_levels_may_be_missing_and_agents_may_repeat(texts: list[str]) -> None:
     assert Path.parse(texts).texts() == texts
+
+
+def test_a_stored_path_may_name_the_agent_of_another_task_as_older_rules_allowed() -> None:
+    stored = Path((Scope.stored("task:t"), Scope.stored("agent:t2/a")))
+    assert stored.texts() == ["task:t", "agent:t2/a"]
 
 
 def test_a_path_knows_its_task() -> None:
@@ -115,6 +121,7 @@ def test_a_path_knows_its_task() -> None:
         (["agent:t/a", "task:t"], "may not follow"),
         (["agent:t/a", "agent:t/b", "agent:t/a"], "names a scope twice"),
         (["session:s", "session:s"], "names a scope twice"),
+        (["task:t", "agent:t/a", "agent:t2/a"], "'agent:t2/a' is no agent of task:t: name task:t2, or write agent:t/a"),
         ([f"agent:t/{n}" for n in range(MAX_PATH + 1)], f"has {MAX_PATH + 1} scopes: at most {MAX_PATH}"),
     ],
 )

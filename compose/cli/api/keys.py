@@ -102,22 +102,44 @@ def _state(key: Mapping[str, Any]) -> str:
 
 def change(
     key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="The id that `purser keys list` shows.")],
+    role: Annotated[Role | None, typer.Option(help="What the key may do.")] = None,
+    expires: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Time from now until it expires, such as 30d.")
+    ] = None,
+    never_expires: Annotated[bool, typer.Option("--never-expires", help="Remove its end.")] = False,
     path: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="SCOPES",
             help="Scopes of its calls through the proxy that name none: user:ana, session:s1. Empty: only the tenant.",
         ),
-    ],
+    ] = None,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change the default path of a key, from its next request on."""
-    changed = _with_id(data, lambda api: api.request("PATCH", _of(key_id), json={"path": parts_of(path)}))
+    """Change a key, from its next request on. What is not named stays as it is.
+
+    A later end also revives a key that has expired.
+    """
+    from rich.markup import escape
+
+    from purser.compose.cli.amounts import seconds
+
+    if expires is not None and never_expires:
+        raise typer.BadParameter("--expires and --never-expires both say when the key ends: name one")
+    scopes = None if path is None else parts_of(path)
+    given = {"role": role, "expires_in_s": seconds(expires), "path": scopes}
+    change: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if never_expires:
+        change["expires_at"] = None
+    if not change:
+        raise typer.BadParameter("nothing to change: name --role, --expires, --never-expires or --path")
+    changed = _with_id(data, lambda api: api.request("PATCH", _of(key_id), json=change))
     if as_json:
         print_json(changed)
-    else:
-        out.print(f"Calls of {changed['name']}: {', '.join(changed['path']) or 'only the tenant'}.", markup=False)
+        return
+    payers = ", ".join(changed["path"]) or "only the tenant"
+    out.print(f"{escape(changed['name'])}: {changed['role']}, {_state(changed)}, calls on {escape(payers)}.")
 
 
 def revoke(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from purser.compose.cli.output import FAILURE, DataOption, Interrupted, JsonOption, SafeConsole, print_json
+from purser.compose.cli.output import FAILURE, DataOption, Interrupted, JsonOption, SafeConsole, out, print_json
 from purser.wire.enums import LIVE_TASKS
 
 if TYPE_CHECKING:
@@ -28,18 +28,27 @@ def register(app: typer.Typer) -> None:
 
 def run(
     file: Annotated[Path, typer.Argument(metavar="TASK.json", help="A task file.", exists=True, dir_okay=False)],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check the file as a submission would, and start and store nothing.")
+    ] = False,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Submit a task, show its progress, print the result. Exit code 0 only if it completed."""
+    """Submit a task, show its progress, print the result. Exit code 0 only if it completed.
+
+    With --dry-run exit code 0 only if the task would be accepted; otherwise the problem names all faults.
+    """
     from purser.compose.cli.api.client import gateway
     from purser.compose.cli.api.tasks import print_task
 
     body = _read(file)
     with gateway(data) as api:
-        accepted = api.post("/v1/tasks", body)
+        accepted = api.request("POST", "/v1/tasks", json=body, params={"dry_run": True} if dry_run else None)
         for warning in accepted["warnings"]:
             SafeConsole(stderr=True, highlight=False).print(f"Warning: {warning}", markup=False, soft_wrap=True)
+        if dry_run:
+            _print_accepted(accepted, as_json)
+            return
         task = _follow(api, accepted["task_id"])
     if as_json:
         print_json(task)
@@ -47,6 +56,13 @@ def run(
         print_task(task)
     if task["status"] != "completed":
         raise typer.Exit(FAILURE)
+
+
+def _print_accepted(accepted: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(accepted)
+    else:
+        out.print(f"{accepted['task_id']} would be accepted; nothing was started.", markup=False)
 
 
 def _read(file: Path) -> Any:

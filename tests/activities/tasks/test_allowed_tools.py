@@ -1,6 +1,5 @@
 """The allow-list of tools: only activities and task queues that the operator allows."""
 
-import re
 from typing import Any
 
 import pytest
@@ -26,7 +25,8 @@ def check_all(*tools: dict[str, Any], allowed: AllowedTools = ALLOWED) -> None:
     """Checks a task whose second agent has these tools."""
     agents: list[dict[str, Any]] = [{"id": each, "model": "m", "instructions": "Do it."} for each in "ab"]
     agents[1]["tools"] = [{"description": "", "parameters": {}} | tool for tool in tools]
-    allowed.check(TaskFile.parse({"session_id": "s", "task_id": "t", "input": "Go.", "agents": agents}, ()))
+    file = {"session_id": "s", "task_id": "t", "input": "Go.", "agents": agents}
+    TaskFile.parse(file, (), [allowed.faults])
 
 
 def test_the_usual_prefixes_are_allowed() -> None:
@@ -54,9 +54,12 @@ def test_another_activity_is_refused_with_its_place_and_the_setting(tool: dict[s
     assert "tool_*" in message
 
 
-def test_every_tool_of_an_agent_is_looked_at() -> None:
-    with pytest.raises(InvalidTask, match=re.escape("$.agents[1].tools[2] runs activity 'payroll'")):
-        check_all({"name": "tool_a"}, {"name": "tool_b"}, {"name": "payroll"})
+def test_every_tool_of_an_agent_is_looked_at_and_all_faults_are_named() -> None:
+    with pytest.raises(InvalidTask) as refused:
+        check_all({"name": "tool_a"}, {"name": "tool_b", "task_queue": "other"}, {"name": "payroll"})
+    queue, activity = str(refused.value).split("; $")
+    assert queue.startswith("$.agents[1].tools[1] runs on task_queue 'other'")
+    assert activity.startswith(".agents[1].tools[2] runs activity 'payroll'")
 
 
 @pytest.mark.parametrize("queue", ["payroll", "tools", "purser-2", "my-tools-x"])

@@ -13,9 +13,11 @@ from purser.budget.scopes import Kind
 CEILINGS = Ceilings(10_000, 10**9, dict.fromkeys(Kind, Mode.APPROVAL))
 
 
-def task(**more: Any) -> TaskFile:
+def check(ceilings: Ceilings, **more: Any) -> None:
+    """Checks a task file."""
     agent = {"id": "a", "model": "m", "instructions": "Be brief."}
-    return TaskFile.parse({"session_id": "s1", "task_id": "t1", "input": "Go.", "agents": [agent]} | more, ())
+    file = {"session_id": "s1", "task_id": "t1", "input": "Go.", "agents": [agent]} | more
+    TaskFile.parse(file, (), [ceilings.faults])
 
 
 @pytest.mark.parametrize(
@@ -30,7 +32,7 @@ def task(**more: Any) -> TaskFile:
 )
 def test_a_file_above_a_ceiling_is_refused_with_the_setting(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidTask, match=said):
-        CEILINGS.check(task(**asked))
+        check(CEILINGS, **asked)
 
 
 @pytest.mark.parametrize(
@@ -44,24 +46,27 @@ def test_a_file_above_a_ceiling_is_refused_with_the_setting(asked: dict[str, Any
 def test_a_file_cannot_get_around_what_operators_set(ceilings: Ceilings, bound: str) -> None:
     for kind in ("session", "task", "agent"):
         with pytest.raises(InvalidTask, match=f"{kind}:.*: shadow is true, {bound}; leave it out"):
-            ceilings.check(task(budget={kind: {"shadow": True}}))
+            check(ceilings, budget={kind: {"shadow": True}})
     with pytest.raises(InvalidTask, match=f"session:s1: window is 2h, {bound}; leave it out"):
-        ceilings.check(task(budget={"session": {"window": "2h"}}))
-    ceilings.check(
-        task(budget={"session": {"shadow": False, "window": "lifetime"}, "task": {"window": "day"}, "agent": {}})
-    )
-    Ceilings().check(task(budget={"session": {"shadow": True, "window": "2h"}}))
+        check(ceilings, budget={"session": {"window": "2h"}})
+    check(ceilings, budget={"session": {"shadow": False, "window": "lifetime"}, "task": {"window": "day"}, "agent": {}})
+    check(Ceilings(), budget={"session": {"shadow": True, "window": "2h"}})
+
+
+def test_all_that_is_above_a_ceiling_is_named() -> None:
+    with pytest.raises(InvalidTask, match=r"session:s1: limit_tokens .*; \$ asks too much for task:t1: mode is soft"):
+        check(CEILINGS, budget={"session": {"limit_tokens": 10_001}, "task": {"mode": "soft"}})
 
 
 def test_a_file_up_to_the_ceilings_and_at_least_as_strict_passes() -> None:
     each = {"limit_tokens": 10_000, "limit_usd": "1", "mode": "hard"}
-    CEILINGS.check(task(budget={"session": each, "task": each, "agent": {"mode": "approval"}}))
-    Ceilings().check(task(budget={"session": {"limit_tokens": 9_007_199_254_740_991, "mode": "soft"}}))
+    check(CEILINGS, budget={"session": each, "task": each, "agent": {"mode": "approval"}})
+    check(Ceilings(), budget={"session": {"limit_tokens": 9_007_199_254_740_991, "mode": "soft"}})
 
 
 def test_the_mode_of_each_kind_of_scope_has_a_ceiling_of_its_own() -> None:
     ceilings = Ceilings(modes={Kind.SESSION: Mode.HARD, Kind.TASK: Mode.APPROVAL})
-    ceilings.check(task(budget={"session": {"mode": "hard"}, "task": {"mode": "approval"}, "agent": {"mode": "soft"}}))
+    check(ceilings, budget={"session": {"mode": "hard"}, "task": {"mode": "approval"}, "agent": {"mode": "soft"}})
     for kind, milder, least in (("session", "approval", "hard"), ("task", "soft", "approval")):
         with pytest.raises(InvalidTask, match=f"mode is {milder}, PURSER_MODE is {least}"):
-            ceilings.check(task(budget={kind: {"mode": milder}}))
+            check(ceilings, budget={kind: {"mode": milder}})

@@ -40,6 +40,28 @@ def refused(obj: object) -> str:
     return str(error.value)
 
 
+def test_faults_between_fields_are_named_all_at_once() -> None:
+    tool = {"name": "look", "description": "", "parameters": {}}
+    agents = [
+        agent("a", depends_on=["nobody"], api_base="http://elsewhere"),
+        agent("a", parent="none", tools=[tool, tool]),
+        agent("c", depends_on=["a", "a"]),
+    ]
+    said = refused(task(*agents, use_case_preset="other"))
+    for fault in (
+        "$.use_case_preset is 'other'",
+        "$.agents[0].api_base is 'http://elsewhere'",
+        "$.agents[1].id is 'a' for the second time",
+        "$.agents[1].tools[1].name is 'look' for the second time",
+        "$.agents[0].depends_on names 'nobody'",
+        "$.agents[1].parent names 'none'",
+        "$.agents[2].depends_on names 'a' more than once",
+    ):
+        assert fault in said
+    many = refused(task(*(agent("a") for _ in range(30)), use_case_preset="other"))
+    assert (many.count("second time"), many.endswith("; and 10 more")) == (19, True)
+
+
 def test_a_small_task_needs_only_ids_an_input_and_one_agent() -> None:
     assert parse(task()).agent("a").max_turns == 20
 

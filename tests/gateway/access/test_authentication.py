@@ -26,14 +26,18 @@ def guarded(pool: Pool, app: ASGIApp) -> Authentication:
     return Authentication(app, Keys(pool), BrowserSessions(pool, timedelta(hours=1)), Limits(0, 0))
 
 
-async def test_a_stream_ends_when_its_key_is_revoked(pool: Pool) -> None:
+@pytest.mark.parametrize("role", [None, Role.AGENT])
+async def test_a_stream_ends_when_its_key_is_revoked_or_has_another_role(pool: Pool, role: Role | None) -> None:
     made = await Keys(pool).create("default", "ada", Role.VIEWER, by=TESTER)
     sent: list[Message] = []
 
     async def stream(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"one", "more_body": True})
-        await Keys(pool).revoke("default", made.key.key_id, by=TESTER)
+        if role is None:
+            await Keys(pool).revoke("default", made.key.key_id, by=TESTER)
+        else:
+            await Keys(pool).change("default", made.key.key_id, role=role, by=TESTER)
         await send({"type": "http.response.body", "body": b"two", "more_body": True})
         await send({"type": "http.response.body", "body": b"three", "more_body": True})
 

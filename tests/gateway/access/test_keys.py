@@ -154,7 +154,9 @@ async def test_the_path_of_a_key_changes_and_each_change_is_recorded(
     [change] = (await admin.get("/v1/changes?action=key.change")).json()["items"]
     assert (change["before"]["path"], change["after"]["path"]) == (["user:ana", "session:s1"], ["task:t1"])
     before = await gateway.rows()
-    bad = [["planet:x"], ["task:t1", "session:s1"], ["tenant:other"], ["tag:team=x"], "task:t1"]
+    bad = [
+        ["planet:x"], ["task:t1", "session:s1"], ["tenant:other"], ["tag:team=x"], "task:t1", ["task:t1", "agent:t2/a"]
+    ]  # fmt: skip
     for path in bad:
         refused = await admin.patch(f"/v1/keys/{made['key_id']}", json={"path": path})
         assert refused.status_code == 422, path
@@ -163,3 +165,46 @@ async def test_the_path_of_a_key_changes_and_each_change_is_recorded(
     assert await gateway.rows() == before
     (await admin.delete(f"/v1/keys/{made['key_id']}")).raise_for_status()
     assert (await admin.patch(f"/v1/keys/{made['key_id']}", json={"path": []})).status_code == 422
+
+
+async def test_role_and_end_of_a_key_change_at_once_and_each_change_is_recorded(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    made = (await admin.post("/v1/keys", json={"name": "carol", "role": "viewer"})).json()
+    carol, path = await gateway.with_secret(made["key"]), f"/v1/keys/{made['key_id']}"
+    assert (await carol.get("/v1/keys")).status_code == 403
+    end = "2099-01-01T00:00:00Z"
+    changed = (await admin.patch(path, json={"role": "admin", "expires_at": end})).json()
+    assert (changed["role"], changed["expires_at"], changed["path"]) == ("admin", end, [])
+    assert (await carol.get("/v1/keys")).status_code == 200
+    assert (await admin.patch(path, json={"role": "agent"})).json()["expires_at"] == end
+    assert (await carol.get("/v1/keys")).status_code == 403
+    assert (await admin.patch(path, json={"expires_in_s": 60})).json()["expires_at"] < end
+    assert (await admin.patch(path, json={"expires_at": None})).json()["expires_at"] is None
+    changes = (await admin.get("/v1/changes?action=key.change")).json()["items"]
+    assert [(one["by"], one["before"]["role"], one["after"]["role"]) for one in reversed(changes)] == [
+        ("ada", "viewer", "admin"), ("ada", "admin", "agent"), ("ada", "agent", "agent"), ("ada", "agent", "agent"),
+    ]  # fmt: skip
+    before = await gateway.rows()
+    for body, named in (
+        ({}, "name a field to change"),
+        ({"role": "root"}, "role"),
+        *(({name: None, "expires_at": end}, f"{name} is null") for name in ("role", "path", "expires_in_s")),
+        ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
+        ({"expires_in_s": 5, "expires_at": end}, "expires_in_s"),
+        ({"name": "carla"}, "name"),
+    ):
+        refused = await admin.patch(path, json=body)
+        assert (refused.status_code, named in refused.json()["detail"]) == (422, True), body
+    assert await gateway.rows() == before
+
+
+async def test_a_key_that_has_expired_is_live_again_once_it_ends_later(
+    gateway: RunningGateway, admin: httpx.AsyncClient
+) -> None:
+    made = (await admin.post("/v1/keys", json={"name": "carol", "role": "viewer"})).json()
+    await gateway.pool.execute("update keys set expires_at = now() where name = 'carol'")
+    carol = await gateway.with_secret(made["key"])
+    assert (await carol.get("/v1/budgets")).status_code == 401
+    (await admin.patch(f"/v1/keys/{made['key_id']}", json={"expires_in_s": 60})).raise_for_status()
+    assert (await carol.get("/v1/budgets")).status_code == 200

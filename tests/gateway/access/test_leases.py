@@ -3,6 +3,9 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
+from purser.budget.errors import LedgerUnavailable
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.gateway.access.leases import LEASE_S, REMEMBERED, Leases
 from purser.gateway.access.roles import Principal, Role
@@ -61,14 +64,14 @@ async def test_once_a_key_is_revoked_no_process_takes_it(pool: Pool) -> None:
     assert await keys.leased(key.secret) is None
 
 
-async def test_once_the_path_of_a_key_is_changed_no_call_has_the_old_one(pool: Pool) -> None:
+async def test_once_a_key_is_changed_no_call_has_the_old_path_or_role(pool: Pool) -> None:
     key, keys = await made(pool), Keys(pool)
     await read_once(keys, key.secret)
     for _ in range(2):
-        await Keys(pool).set_path("default", key.key.key_id, ["session:new"], by=TESTER)
+        await Keys(pool).change("default", key.key.key_id, role=Role.VIEWER, path=["session:new"], by=TESTER)
         caller = await keys.leased(key.secret)
         assert caller is not None
-        assert caller.path == ["session:new"]
+        assert (caller.role, caller.path) == (Role.VIEWER, ["session:new"])
 
 
 async def test_a_key_that_is_revoked_again_is_over_as_well(pool: Pool) -> None:
@@ -127,7 +130,8 @@ async def test_without_postgres_leases_end(dsn: str) -> None:
         await read_once(keys, key.secret)
     assert await keys.leased(key.secret) is not None
     clock.now += LEASE_S
-    assert await keys.leased(key.secret) is None
+    with pytest.raises(LedgerUnavailable):
+        await keys.leased(key.secret)
 
 
 def test_leases_are_bounded_and_the_oldest_goes_first() -> None:

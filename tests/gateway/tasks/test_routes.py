@@ -12,7 +12,6 @@ import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
 
-from purser.activities.errors import InvalidTask
 from purser.activities.tasks.allowed_tools import AllowedTools
 from purser.activities.tasks.file import TaskFile
 from purser.context.postgres.sessions import payers
@@ -163,7 +162,7 @@ async def test_the_same_file_again_changes_nothing_though_what_is_filled_in_or_a
     assert first.status_code == 202
     for model in ("gpt-4o", None):
         await agent.put(f"/v1/users/{user}/settings", json={"context": {"model": model}})
-        monkeypatch.setattr(AllowedTools, "check", refuses)
+        monkeypatch.setattr(AllowedTools, "faults", refuses)
         before = await gateway.rows()
         again = await agent.post("/v1/tasks", json=task_file)
         assert (again.status_code, again.json()) == (202, first.json())
@@ -175,8 +174,8 @@ async def test_the_same_file_again_changes_nothing_though_what_is_filled_in_or_a
         assert (other.status_code, other.json()["type"]) == (409, "urn:purser:task-conflict")
 
 
-def refuses(_: AllowedTools, task: TaskFile) -> None:
-    raise InvalidTask("the operator has changed what tools are allowed")
+def refuses(_: AllowedTools, task: TaskFile) -> list[str]:
+    return ["the operator has changed what tools are allowed"]
 
 
 async def test_figures_of_a_user_that_are_out_of_range_are_refused(agent: httpx.AsyncClient) -> None:
@@ -322,6 +321,28 @@ async def test_a_bad_task_file_names_the_place_and_writes_nothing(
         headers = {"content-type": "application/json"}
         assert (await agent.post("/v1/tasks", content=content, headers=headers)).status_code == 422
     assert await gateway.rows() == before
+
+
+async def test_a_dry_run_answers_as_a_submission_would_and_stores_nothing(
+    gateway: RunningGateway, agent: httpx.AsyncClient, task_file: dict[str, Any]
+) -> None:
+    before = await gateway.rows()
+    check = "/v1/tasks?dry_run=true"
+    checked = await agent.post(check, json=task_file)
+    reader, writer = task_file["agents"]
+    tool = {"name": "t", "description": "", "parameters": {}, "activity": "payroll"}
+    faulty = task_file | {"agents": [reader | {"tools": [tool]}, writer | {"depends_on": ["nobody"]}]}
+    refused = await agent.post(check, json=faulty)
+    detail = refused.json()["detail"]
+    assert (refused.status_code, "names 'nobody'" in detail, "PURSER_TOOL_ACTIVITIES" in detail) == (422, True, True)
+    assert await gateway.rows() == before
+    accepted = await agent.post("/v1/tasks", json=task_file)
+    assert (accepted.status_code, accepted.json()) == (202, checked.json())
+    after = await gateway.rows()
+    taken = await agent.post(check, json=task_file | {"input": "Something else."})
+    assert (taken.status_code, taken.json()["type"]) == (409, "urn:purser:task-conflict")
+    assert (await agent.post(check, json=task_file)).json() == checked.json()
+    assert await gateway.rows() == after
 
 
 @pytest.mark.parametrize(("role", "vouched"), [(Role.AGENT, False), (Role.ADMIN, True)])

@@ -27,6 +27,17 @@ def test_a_key_works_until_it_is_revoked(system: System, name: str, tmp_path: Pa
     assert "Authorization" not in str(refused)
 
 
+def test_a_key_gets_another_role_and_end(purser: Commands, name: str) -> None:
+    key_id = purser.json("keys", "create", name, "--role", "viewer", "--expires", "1d")["key_id"]
+    assert purser.json("keys", "change", key_id, "--role", "approver")["expires_at"]
+    changed = purser.json("keys", "change", key_id, "--never-expires")
+    assert (changed["role"], changed["expires_at"]) == ("approver", None)
+    assert f"{name}: approver, live until " in purser.run("keys", "change", key_id, "--expires", "30d").stdout
+    assert "nothing to change" in purser.json("keys", "change", key_id, code=2)["detail"]
+    both = purser.json("keys", "change", key_id, "--expires", "30d", "--never-expires", code=2)
+    assert "name one" in both["detail"]
+
+
 def test_an_address_that_redirects_is_no_gateway(system: System, tmp_path: Path) -> None:
     """As a page of the dashboard does, or a proxy that leads from http to https."""
     elsewhere = Commands.at(tmp_path, url=f"{system.ready['gateway']}/overview", api_key="k")

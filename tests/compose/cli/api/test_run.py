@@ -28,6 +28,17 @@ def test_a_task_that_completes_is_exit_code_0_and_its_document(purser: Commands,
     assert task == purser.json("run", str(file)), "the same file again is the same task"
 
 
+def test_a_dry_run_checks_the_file_and_starts_nothing(purser: Commands, write_task: Write, name: str) -> None:
+    agent = {"id": "solo", "model": "openai/any", "instructions": "Answer."}
+    faulty = str(write_task(agents=[agent | {"depends_on": ["none"]}, agent]))
+    detail = purser.json("run", "--dry-run", faulty, code=1)["detail"]
+    assert ("names 'none'" in detail, "second time" in detail) == (True, True)
+    file = str(write_task())
+    assert purser.json("run", "--dry-run", file)["task_id"] == name
+    assert f"{name} would be accepted" in purser.run("run", "--dry-run", file).stdout
+    assert purser.json("tasks", "show", name, code=1)["status"] == 404
+
+
 def test_people_see_progress_on_stderr_and_the_result_on_stdout(purser: Commands, write_task: Write, name: str) -> None:
     done = purser.run("run", str(write_task()))
     assert done.returncode == 0, done.stderr

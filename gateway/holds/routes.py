@@ -34,6 +34,8 @@ from purser.wire.holds import (
     SettlementView,
     StepView,
     StoredHoldView,
+    WithdrawalView,
+    WithdrawBody,
 )
 
 router = APIRouter(route_class=Route, prefix="/v1/holds", tags=["holds"])
@@ -74,7 +76,9 @@ async def ask(body: HoldRequestBody, caller: Spender, use: Use) -> Shown:
         use.metrics.stepped("attempted")
     quote.check_priced(answer.gate)
     refusal = await _refusal(use, caller, answer.gate, request.ask)
-    return _hold(answer, approval_id, refusal)
+    ended = answer.hold_id is not None and answer.state is not HoldState.HELD
+    ended_tries = await use.holds.ended_tries(caller.tenant, request.key) if ended else None
+    return _hold(answer, approval_id, refusal, ended_tries)
 
 
 @router.post("/batch", response_model_exclude_unset=True)
@@ -112,7 +116,7 @@ async def start_attempt(hold_id: str, body: AttemptBody, caller: Spender, use: U
     started = await use.ledger.start_attempt(caller.tenant, hold_id, body.attempt)
     use.metrics.stepped("attempted" if started.started else "refused")
     refusal = await _refusal(use, caller, started.gate, started.amount)
-    return _step(hold_id, started.gate, started.amount, started.expires_at, refusal, started.attempt)
+    return _step(use, hold_id, started.gate, started.amount, started.expires_at, refusal, started.attempt)
 
 
 @router.post("/{hold_id}/settle", response_model=SettlementView)
@@ -131,9 +135,24 @@ async def release(hold_id: str, caller: Spender, use: Use) -> Shown:
     return released(done)
 
 
+@router.post("/withdraw")
+async def withdraw(body: WithdrawBody, caller: Spender, use: Use) -> WithdrawalView:
+    """Ends the wait of a key for an approval, so that no person is asked for a call that nobody will make.
+
+    If the call is asked for again after all, it waits anew. The agent of a task goes on waiting: it ends with its task.
+    """
+    left = await use.approvals.withdraw(caller.tenant, body.key, of_workflow=False)
+    use.wake()
+    return WithdrawalView(approval_ids=left)
+
+
 @router.post("/{hold_id}/extend", response_model_exclude_unset=True)
 async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use, once: OnceOnly) -> StepView:
-    """Renews the lease and, through the gate, adds to the hold. Send an Idempotency-Key with an addition."""
+    """Renews the lease and, through the gate, adds to the hold.
+
+    Send an Idempotency-Key with an addition: it is added once, however often the request is repeated. While it does not
+    fit, each repetition is decided anew.
+    """
     quote = await use.pricing.addition(caller.tenant, hold_id, body.tokens, body.nano_usd)
 
     async def act(connection: Connection | None) -> StepView:
@@ -145,9 +164,10 @@ async def extend(hold_id: str, body: ExtendBody, caller: Spender, use: Use, once
         use.metrics.stepped("extended" if done.extended else "refused")
         # On the same connection: requests that each wait for a second one would exhaust the pool.
         refusal = await _refusal(use, caller, done.gate, done.amount, connection=connection)
-        return StepView.model_validate(_step(hold_id, done.gate, done.amount, done.expires_at, refusal))
+        return StepView.model_validate(_step(use, hold_id, done.gate, done.amount, done.expires_at, refusal))
 
-    return await once.do(caller, StepView, act)
+    lease_alone = quote.full == Amount()
+    return await once.do(caller, StepView, act, is_final=_admitted, repeatable=lease_alone)
 
 
 HOT = tuple(
@@ -176,7 +196,7 @@ async def _refusal(
     return Refusal.of(gate, asked, period_end)
 
 
-def _hold(answer: HoldAnswer, approval_id: str, refusal: Refusal | None) -> Shown:
+def _hold(answer: HoldAnswer, approval_id: str, refusal: Refusal | None, ended_tries: int | None) -> Shown:
     """The fields of a `HoldView`."""
     gate = answer.gate
     return {
@@ -184,6 +204,7 @@ def _hold(answer: HoldAnswer, approval_id: str, refusal: Refusal | None) -> Show
         "hold_id": answer.hold_id,
         **_given(attempt=answer.attempt),
         "state": answer.state,
+        **_given(ended_tries=ended_tries),
         "tokens": answer.amount.tokens,
         "nano_usd": answer.amount.nano_usd,
         "expires_at": answer.expires_at,
@@ -200,6 +221,7 @@ def _hold(answer: HoldAnswer, approval_id: str, refusal: Refusal | None) -> Show
 
 
 def _step(
+    use: Services,
     hold_id: str,
     gate: GateAnswer | None,
     amount: Amount,
@@ -208,6 +230,7 @@ def _step(
     attempt: int | None = None,
 ) -> Shown:
     """The fields of a `StepView`."""
+    waits = gate is not None and gate.verdict is Verdict.WAIT
     return {
         "verdict": Verdict.ALLOW if gate is None else gate.verdict,
         "hold_id": hold_id,
@@ -216,9 +239,14 @@ def _step(
         "tokens": amount.tokens,
         "nano_usd": amount.nano_usd,
         "expires_at": expires_at,
+        **_given(retry_after_ms=use.ledger.settings.retry_after_ms if waits else None),
         "scopes": [] if gate is None else scope_verdicts(gate),
         **_given(remedy=None if gate is None else STEP_REMEDY, refusal=refusal and _shown(refusal)),
     }
+
+
+def _admitted(step: StepView) -> bool:
+    return Verdict(step.verdict).admits
 
 
 def _given(**fields: object) -> Shown:

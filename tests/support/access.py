@@ -60,6 +60,7 @@ TASK = {"session_id": "s1", "task_id": "another", "input": "x", "agents": [AGENT
 ROUTES: Mapping[str, Route] = {
     "POST /v1/holds": Route(SPEND, OWN, {"key": "k1", "path": ["session:s1"], "tokens": 1}),
     "POST /v1/holds/batch": Route(SPEND, OWN, {"holds": [{"key": "k2", "path": ["session:s1"], "tokens": 1}]}),
+    "POST /v1/holds/withdraw": Route(SPEND, OWN, {"key": "k1"}),
     "GET /v1/holds/{hold_id}": Route(READ_WORK, THEIRS),
     "POST /v1/holds/{hold_id}/attempts": Route(SPEND, THEIRS, {"attempt": 1}),
     "POST /v1/holds/{hold_id}/settle": Route(SPEND, THEIRS, {"attempt": 1, "usage": {"total": 1}}),

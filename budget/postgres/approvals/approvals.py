@@ -177,12 +177,21 @@ class Approvals:
                 ending += [(tenant, request.approval_id) for request in requests if request.ends(pending[0]["now"])]
         return await each(self._end, dict.fromkeys(ending))
 
-    async def withdraw(self, tenant: str, key: str) -> None:
-        """Stops waiting for a key; a request without any waiting call left is withdrawn."""
+    async def withdraw(self, tenant: str, key: str, *, of_workflow: bool = True) -> Sequence[str]:
+        """Stops waiting for a key; a request without any waiting call left is withdrawn.
+
+        Args:
+            tenant, key: the key of the calls.
+            of_workflow: whether the wait of a workflow ends too. Nothing tells it, so only itself may say so.
+
+        Returns:
+            The ids of the requests for which it has waited.
+        """
         async with connected(self._pool, None) as own:
-            waiting = await own.fetch(_SQL["waiting"], tenant, key)
-        for approval_id in (found["approval_id"] for found in waiting):
+            waiting = [found["approval_id"] for found in await own.fetch(_SQL["waiting"], tenant, key, of_workflow)]
+        for approval_id in waiting:
             await retrying(partial(self._leave, tenant, approval_id, key))
+        return waiting
 
     async def waiting_of_task(self, tenant: str, task_id: str, agent_id: str | None = None) -> Sequence[str]:
         """Keys that wait for a decision: those of a task, or of one of its agents."""

@@ -169,7 +169,8 @@ update approval_waiters set left_at = $4 where tenant = $1 and approval_id = $2 
 
 -- name: waiting
 select w.approval_id from approval_waiters w join approvals a on a.tenant = w.tenant and a.approval_id = w.approval_id
-where w.tenant = $1 and w.key = $2 and w.left_at is null and a.state = 'pending' order by w.approval_id;
+where w.tenant = $1 and w.key = $2 and ($3 or w.workflow_id is null) and w.left_at is null and a.state = 'pending'
+order by w.approval_id;
 
 -- name: waiting_of_task
 select distinct w.key from approval_waiters w join approvals a on a.tenant = w.tenant and a.approval_id = w.approval_id

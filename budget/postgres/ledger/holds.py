@@ -13,6 +13,8 @@ from purser.budget.scopes import Kind, Path, Scope, agent_scope
 from purser.budget.texts import number_of
 
 _SQL = load("purser.budget.postgres.ledger", "holds.sql")
+_MOST_TRIES = 1_000
+"""Bounds what one ask costs, whatever keys a caller has used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,14 @@ class Holds:
         with reaching_ledger():
             age: timedelta | None = await self._pool.fetchval(_SQL["asking_for"], tenant, key)
         return age or timedelta()
+
+    async def ended_tries(self, tenant: str, key: str) -> int:
+        """How many holds of work that is tried again have ended: of `key`, which has, `key/2`, `key/3` and so on.
+
+        At most 1,000.
+        """
+        with reaching_ledger():
+            return int(await self._pool.fetchval(_SQL["ended_tries"], tenant, key, _MOST_TRIES))
 
     async def open_of_task(self, tenant: str, task_id: str, agent_id: str | None = None) -> list[str]:
         """Ids of open holds of a task, or of one of its agents without those of its sub-agents."""

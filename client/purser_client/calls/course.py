@@ -99,16 +99,23 @@ class CallCourse:
             NotAdmitted: the budget does not admit the call, or not soon enough.
             CallEnded: the call of this key has ended before.
         """
-        first = self.key
-        for number in range(1, self.terms.tries + 1):
+        first, number = self.key, 1
+        while True:
             self.key = first if number == 1 else f"{first}/{number}"
             try:
-                answer = yield from self._admitted()
-            except (CallEnded, KeyReused):
-                if number == self.terms.tries:
+                answer = yield from self._ask()
+            except KeyReused:
+                if number >= self.terms.tries:
                     raise
-            else:
+                number += 1
+                continue
+            if answer.hold_id is None:
+                raise not_admitted(answer)
+            if answer.state == HoldState.HELD:
                 break
+            number += max(1, answer.ended_tries)
+            if number > self.terms.tries:
+                raise CallEnded(f"the call of key {self.key!r} is {answer.state.value} already: use another key")
         self.held = answer
         if self.terms.attempt is None and self.terms.key is not None:
             stored: StoredHoldView = yield holds.show(self.hold_id)
@@ -129,14 +136,6 @@ class CallCourse:
                 raise
             except PurserError as error:
                 failed(error)
-
-    def _admitted(self) -> Course[HoldView]:
-        answer = yield from self._ask()
-        if answer.hold_id is None:
-            raise not_admitted(answer)
-        if answer.state != HoldState.HELD:
-            raise CallEnded(f"the call of key {self.key!r} is {answer.state.value} already: use another key")
-        return answer
 
     def start(self) -> Course[int]:
         """Starts the next attempt, and returns the output tokens that the request may ask for.

@@ -18,6 +18,8 @@ from purser_client.types import (
     SettlementView,
     StepView,
     StoredHoldView,
+    WithdrawalView,
+    WithdrawBody,
 )
 
 
@@ -88,6 +90,12 @@ def settle(
     return Operation("holds_settle", "POST", f"/v1/holds/{part(hold_id)}/settle", SettlementView, body)
 
 
+@checked
+def withdraw(key: str) -> Operation[WithdrawalView]:
+    """Ends the wait of a key for an approval, so that no person is asked for a call that nobody will make."""
+    return Operation("holds_withdraw", "POST", "/v1/holds/withdraw", WithdrawalView, WithdrawBody(key=key))
+
+
 def release(hold_id: str) -> Operation[ReleaseView]:
     """Ends a hold that is not needed any more. An attempt that started and never reported is charged its estimate."""
     return Operation("holds_release", "POST", f"/v1/holds/{part(hold_id)}/release", ReleaseView)
@@ -115,6 +123,7 @@ class _Holds:
     show = Offered(show)
     start_attempt = Offered(start_attempt)
     settle = Offered(settle)
+    withdraw = Offered(withdraw)
     release = Offered(release)
     extend = Offered(extend)
 

@@ -1,5 +1,6 @@
 """A hold around an activity: every attempt of a model call is held before and settled after it."""
 
+import asyncio
 import hashlib
 import logging
 import sys
@@ -13,10 +14,10 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from temporalio.worker import ActivityInboundInterceptor, ActivityOutboundInterceptor, ExecuteActivityInput
 
-from purser_client.calls.async_call import AsyncCall
+from purser_client.calls.async_call import AsyncCall, uncancelled
 from purser_client.calls.options import is_under_hold, trying, under_hold
 from purser_client.client import AsyncPurser
-from purser_client.errors import ApprovalNeeded, BudgetBusy, CannotHold, InvalidRequest, NotAdmitted
+from purser_client.errors import ApprovalNeeded, BudgetBusy, CannotHold, InvalidRequest, NotAdmitted, PurserError
 from purser_client.paths import budget_path
 from purser_client.temporal.estimates import Estimate
 from purser_client.temporal.heartbeats import Heartbeats
@@ -24,6 +25,7 @@ from purser_client.temporal.paths import HEADER, path_of
 from purser_client.usage import plain
 
 _SHORTEST_DELAY_MS = 100
+_WITHDRAWAL_S = 5.0
 _LONGEST_KEY = 240
 """The gateway takes 256 characters, and further holds of an activity add a number."""
 
@@ -96,7 +98,12 @@ class Holding(ActivityInboundInterceptor):
 
     async def _begin(self, info: activity.Info, input: ExecuteActivityInput) -> AsyncCall:
         call = self._call(info, input)
-        await call.__aenter__()
+        try:
+            await call.__aenter__()
+        except BaseException:
+            if _is_cancelled():
+                await self._withdraw(call.key)
+            raise
         try:
             await call.start()
         except BaseException as error:
@@ -108,7 +115,7 @@ class Holding(ActivityInboundInterceptor):
         """The call of this activity.
 
         An attempt whose worker has died leaves its hold open, and the next one joins it; the same goes for one that
-        waits for a person. So every attempt tries the keys of those before it.
+        waits for a person. So every attempt goes on where those before it have ended.
         """
         terms, estimate, tries = self._terms, self._terms.estimate(input), _tries(info)
         return terms.purser.call(
@@ -126,6 +133,13 @@ class Holding(ActivityInboundInterceptor):
             wait_s=terms.wait_s,
             approval_s=terms.approval_s,
         )
+
+    async def _withdraw(self, key: str) -> None:
+        """Ends the wait for a person: nobody makes the call any more."""
+        try:
+            await uncancelled(asyncio.wait_for(self._terms.purser.holds.withdraw(key), _WITHDRAWAL_S))
+        except (PurserError, TimeoutError) as error:
+            log.warning("a request for approval of call %s may stay open: %r", key, error)
 
     async def _charge(self, call: AsyncCall, input: ExecuteActivityInput, result: Any) -> None:
         """Settles by the usage of the result.
@@ -168,6 +182,12 @@ class Holding(ActivityInboundInterceptor):
 
 def _path(info: activity.Info, input: ExecuteActivityInput) -> list[str]:
     return path_of(input.headers, info.workflow_id or info.activity_id)
+
+
+def _is_cancelled() -> bool:
+    """Whether no attempt follows: only then; after the stop of a worker, a time-out or a reset one does."""
+    details = activity.cancellation_details()
+    return details is not None and details.cancel_requested
 
 
 def _tries(info: activity.Info) -> int:

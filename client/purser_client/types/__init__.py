@@ -67,6 +67,8 @@ from purser_client.wire.holds import (
     SettlementView,
     StepView,
     StoredHoldView,
+    WithdrawalView,
+    WithdrawBody,
     WouldView,
 )
 from purser_client.wire.policies import (
@@ -285,5 +287,7 @@ __all__ = [
     "WholeApprovalView",
     "WholeTaskView",
     "WindowView",
+    "WithdrawBody",
+    "WithdrawalView",
     "WouldView",
 ]

@@ -45,6 +45,13 @@ class HoldBatchBody(Body):
     """Each as in `POST /v1/holds`, under a key of its own."""
 
 
+class WithdrawBody(Body):
+    """The end of a wait for an approval."""
+
+    key: Annotated[Name, Field(max_length=MAX_KEY)]
+    """Of the asks that wait."""
+
+
 class AttemptBody(Body):
     """The next request to a provider under a hold."""
 
@@ -113,6 +120,9 @@ class HoldView(View):
     attempt: int = 0
     """With `start`: the attempt that has started."""
     state: HoldState
+    ended_tries: int = 0
+    """With a hold that has ended: how many of `key`, `key/2`, `key/3` and so on have, up to 1,000, for work that goes
+    on under the next one when it is tried again."""
     tokens: int
     """Tokens held, or the tokens asked for if nothing is held."""
     nano_usd: int
@@ -131,6 +141,13 @@ class HoldView(View):
     """With `ask` and `refuse`: the figures of the scope that did not admit."""
     ladder: Sequence[ReachedView] = ()
     """With any verdict: how the caller may spend less, by scope, outermost first."""
+
+
+class WithdrawalView(View):
+    """What a key has waited for."""
+
+    approval_ids: list[str]
+    """The requests: one that no other call waits for is withdrawn."""
 
 
 class HoldOutcome(View):
@@ -162,6 +179,8 @@ class StepView(View):
     """Tokens held, or the tokens of the addition if it does not fit."""
     nano_usd: int
     expires_at: datetime | None
+    retry_after_ms: int = 0
+    """With `wait`: milliseconds after which to send the same request again."""
     scopes: list[ScopeVerdict]
     remedy: str = ""
     refusal: RefusalView | None = None

@@ -1,5 +1,7 @@
 """What the plugin makes of an activity that is tried again, and of the errors of adapters inside of it."""
 
+import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -8,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from temporalio import activity
+from temporalio.activity import ActivityCancellationDetails
 from temporalio.api.common.v1 import Payload
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
@@ -56,6 +59,8 @@ async def execute(
     holds: bool = True,
     headers: dict[str, Payload] | None = None,
     later: timedelta = timedelta(),
+    approval_s: float = 0,
+    environment: ActivityEnvironment | None = None,
     **of_info: Any,
 ) -> None:
     """Executes one attempt of an activity, `later` than it was scheduled first."""
@@ -66,10 +71,10 @@ async def execute(
         usage=lambda input, result: result,
         lease_s=60,
         wait_s=0,
-        approval_s=0,
+        approval_s=approval_s,
         ask_again_s=1,
     )
-    environment, holding = ActivityEnvironment(), Holding(Activity(does), terms)
+    environment, holding = environment or ActivityEnvironment(), Holding(Activity(does), terms)
     info = replace(environment.info, **of_info)
     environment.info = replace(info, current_attempt_scheduled_time=info.scheduled_time + later)
     holding.init(Server())
@@ -122,6 +127,53 @@ async def test_after_a_reset_the_keys_of_all_attempts_before_it_are_passed_over(
     await execute(purser, answers, attempt=1, later=LATER)
     *_, (key, _, state) = await attempts(world)
     assert (key.rpartition("/")[2], state) == ("3", "reported")
+
+
+async def test_an_attempt_does_not_ask_for_each_hold_of_those_before_it(world: World) -> None:
+    purser, sent = await world.client(), Counter[str]()
+
+    async def note(request: httpx.Request) -> None:
+        sent[request.url.path] += 1
+
+    purser._http.event_hooks["request"].append(note)
+    for number in range(1, 7):
+        with pytest.raises(httpx.HTTPStatusError):
+            await execute(purser, is_refused, attempt=number, later=LATER * (number - 1))
+    # From the second one on, the first key says how many have ended.
+    assert sent["/v1/holds"] == 1 + 2 * 5
+    assert [key.rpartition("/")[2] for key, *_ in await attempts(world)][1:] == ["2", "3", "4", "5", "6"]
+
+
+async def test_only_an_activity_that_is_cancelled_for_good_withdraws_its_request_for_approval(world: World) -> None:
+    await world.limit(10, mode="approval")
+    purser, asked = await world.client(), asyncio.Event()
+
+    async def note(response: httpx.Response) -> None:
+        if response.request.url.path == "/v1/holds":
+            asked.set()
+
+    purser._http.event_hooks["response"].append(note)
+
+    async def requests_after(details: ActivityCancellationDetails) -> list[tuple[str, str]]:
+        """Id and state of all requests for approval, after an attempt that stops waiting."""
+        environment = ActivityEnvironment()
+        attempt = execute(purser, answers, approval_s=240, environment=environment, workflow_id="s1", later=LATER)
+        waiting = asyncio.create_task(attempt)
+        asked.clear()
+        await asked.wait()
+        environment.cancel(details)
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        return [(one.approval_id, one.state) for one in (await purser.approvals.list()).items]
+
+    for details in (
+        ActivityCancellationDetails(worker_shutdown=True),
+        ActivityCancellationDetails(not_found=True),  # as in an attempt that is over, while another one goes on
+        ActivityCancellationDetails(timed_out=True),
+    ):
+        [(request, state)] = await requests_after(details)
+        assert state == "pending"
+    assert await requests_after(ActivityCancellationDetails(cancel_requested=True)) == [(request, "withdrawn")]
 
 
 @pytest.mark.parametrize(

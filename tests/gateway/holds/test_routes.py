@@ -254,7 +254,11 @@ async def test_a_second_attempt_that_needs_more_than_is_left_is_a_verdict_not_an
 async def test_an_attempt_out_of_order_is_a_conflict(agent: httpx.AsyncClient) -> None:
     hold = await ask(agent)
     answer = await agent.post(f"/v1/holds/{hold['hold_id']}/attempts", json={"attempt": 3})
-    assert (answer.status_code, answer.json()["type"]) == (409, "urn:purser:conflict")
+    problem = answer.json()
+    assert (answer.status_code, problem["type"]) == (409, "urn:purser:conflict")
+    assert problem["title"] == "The attempt cannot start or has reported"
+    assert problem["detail"].endswith("the next is 1")
+    assert problem["remedy"].startswith("Start the attempt that the detail names")
 
 
 async def test_releasing_frees_the_hold_and_a_closed_hold_goes_no_further(agent: httpx.AsyncClient) -> None:
@@ -270,6 +274,49 @@ async def test_releasing_frees_the_hold_and_a_closed_hold_goes_no_further(agent:
         answer = await agent.post(f"/v1/holds/{hold['hold_id']}/{step}", json=body)
         problem = answer.json()
         assert (answer.status_code, problem["type"], problem["state"]) == (409, "urn:purser:hold-closed", "released")
+
+
+async def test_an_ask_of_a_key_that_has_ended_counts_the_ended_holds_of_work_that_is_tried_again(
+    agent: httpx.AsyncClient,
+) -> None:
+    async def end(key: str) -> None:
+        hold = await ask(agent, key)
+        assert "ended_tries" not in hold
+        await agent.post(f"/v1/holds/{hold['hold_id']}/release")
+
+    for key in ("k1", "k1/2", "k1/3", "k1/2/2", "k1/7"):
+        await end(key)
+    assert [(await ask(agent, key))["ended_tries"] for key in ("k1", "k1/2", "k1/3")] == [3, 2, 1]
+    await ask(agent, "k1/4")  # is open
+    assert (await ask(agent, "k1"))["ended_tries"] == 3
+
+
+async def test_a_key_stops_waiting_for_an_approval_and_may_wait_anew(admin: httpx.AsyncClient) -> None:
+    await limit(admin, "session:s1", limit_tokens=10, mode="approval")
+    first = (await ask(admin, "first"))["approval_id"]
+    assert (await ask(admin, "second"))["approval_id"] == first
+    for key, left, state in (
+        ("first", [first], "pending"),
+        ("first", [], "pending"),
+        ("second", [first], "withdrawn"),
+        ("second", [], "withdrawn"),
+    ):
+        answer = await admin.post("/v1/holds/withdraw", json={"key": key})
+        assert (answer.status_code, answer.json()) == (200, {"approval_ids": left})
+        assert (await admin.get(f"/v1/approvals/{first}")).json()["state"] == state
+    again = await ask(admin, "second")
+    assert again["verdict"] == "ask"
+    assert again["approval_id"] != first
+
+
+async def test_the_wait_of_a_workflow_is_ended_by_no_one_else(
+    admin: httpx.AsyncClient, gateway: RunningGateway
+) -> None:
+    await limit(admin, "session:s1", limit_tokens=10, mode="approval")
+    request = (await ask(admin, "k1"))["approval_id"]
+    await gateway.pool.execute("update approval_waiters set workflow_id = 'w1'")
+    assert (await admin.post("/v1/holds/withdraw", json={"key": "k1"})).json() == {"approval_ids": []}
+    assert (await admin.get(f"/v1/approvals/{request}")).json()["state"] == "pending"
 
 
 async def test_a_refused_addition_with_a_key_needs_no_second_connection(

@@ -127,7 +127,7 @@ def test_posts_that_have_no_name_of_their_own_take_an_idempotency_key(made: dict
         "tasks_submit",
         "approvals_decide",
     }
-    same_twice = {"holds_release", "tasks_pause", "tasks_resume", "tasks_cancel"}
+    same_twice = {"holds_release", "holds_withdraw", "tasks_pause", "tasks_resume", "tasks_cancel"}
     only_looks = {"sessions_recommend", "sessions_check_tools", "policies_replay"}
     for method, _, operation in operations(made):
         if method == "post" and operation["operationId"] not in own_name | same_twice | only_looks:

@@ -7,6 +7,7 @@ from importlib.resources import files
 from purser.budget.gate import Amount
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
+from purser.budget.postgres.ledger.holds import Holds
 from purser.budget.scopes import Scope
 from tests.support.ledger import TENANT, Books, report, request
 from tests.support.rows_read import rows_read
@@ -147,6 +148,7 @@ async def every_verb(books: Books) -> None:
         await books.settle(hold_id, 90, attempt=2)
         await books.settle(hold_id, 95, attempt=1)
         await books.ledger.release(TENANT, key=f"waits{turn}")
+        assert await Holds(books.pool).ended_tries(TENANT, "waits") == 1
         asks = [Ask(TENANT, request(f"b{turn}/{n}", 10, 0, path[n])) for n in range(2)]
         answers = await hold_together(books.pool, books.settings, None, asks)
         settles = [Settle(TENANT, int(answer.hold_id or 0), 1, report(5)) for answer in answers if answer]

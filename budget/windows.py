@@ -50,6 +50,12 @@ def rolling_length(window: str) -> timedelta | None:
     return timedelta(hours=number) if found[2] == "h" else timedelta(days=number)
 
 
+def rolling_window(length: timedelta) -> str:
+    """The rolling window of a length in whole hours: `24h` and `1d` are one window, which is called `1d`."""
+    hours = length // timedelta(hours=1)
+    return f"{hours}h" if hours % 24 else f"{hours // 24}d"
+
+
 def rolling_key(window: str) -> datetime | None:
     """The `window_start` of the balances of a rolling window; `None` for other windows."""
     length = rolling_length(window)

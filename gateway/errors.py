@@ -18,6 +18,7 @@ GatewayError
 ├── LinkInvalid           a link to an approval request is cut off or was changed
 │   └── LinkExpired       the link has expired
 ├── BodyRefused           the body is too large, compressed, or not JSON
+├── OutcomeUnknown        the ledger did not answer a request that may not be repeated
 ├── GatewayStopping       the gateway has been asked to stop
 └── TemporalUnavailable   Temporal does not answer
 """
@@ -25,6 +26,8 @@ GatewayError
 from typing import Self
 
 from temporalio.service import RPCError
+
+from purser.budget.errors import LedgerUnavailable
 
 
 class GatewayError(Exception):
@@ -106,6 +109,13 @@ class BodyRefused(GatewayError):
         super().__init__(message)
         self.status = status
         """413 or 415."""
+
+
+class OutcomeUnknown(GatewayError, LedgerUnavailable):
+    """The ledger did not answer a request that has another effect when it is repeated."""
+
+    def __init__(self) -> None:
+        super().__init__("the ledger did not answer, and the request may have arrived all the same; check Postgres")
 
 
 class GatewayStopping(GatewayError):

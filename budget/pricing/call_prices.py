@@ -70,7 +70,8 @@ def quote(
     if stated is not None:
         money = stated, -(-stated * least.total // max(1, full.total))
     elif price is not None:
-        money = price.ceiling(full), price.ceiling(least)
+        # The gate shrinks money in proportion: at the rates of `full`, every amount in between is priced high enough.
+        money = price.ceiling(full), price.ceiling(least, within=full)
     else:
         money = 0, 0
     priced = stated is not None or price is not None or not full.total

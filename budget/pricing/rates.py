@@ -64,9 +64,15 @@ class Price:
         )
         return math.ceil(sum(tokens * rate for tokens, rate in parts if tokens))
 
-    def ceiling(self, usage: Usage) -> int:
-        """Most nano-dollars that a request of at most `usage` can cost, whatever its caching and reasoning."""
-        rates = self._between(0, usage.prompt + usage.unsplit)
+    def ceiling(self, usage: Usage, *, within: Usage | None = None) -> int:
+        """Most nano-dollars that a request of at most `usage` can cost, whatever its caching and reasoning.
+
+        Args:
+            usage: the most that the request may use.
+            within: the usage that decides which tiers can apply, for `usage` as a part of it; `None`: `usage` itself.
+        """
+        largest = within or usage
+        rates = self._between(0, largest.prompt + largest.unsplit)
         parts = (
             (usage.prompt, rates.dearest_input),
             (usage.output, rates.dearest_output),

@@ -28,7 +28,9 @@ class Entry:
     at: datetime
     scope: Scope
     window_start: datetime | None
-    """`None` for a lifetime."""
+    """`None` for a lifetime and for a rolling window."""
+    rolling: str | None
+    """The length of a rolling window, such as `5h`; `None` for other windows."""
     seq: int
     """Sequence number of the entry in its scope and window, from 1 without gaps."""
     kind: EntryKind

@@ -156,7 +156,7 @@ class BudgetBusy(NotAdmitted):
     @property
     def retry_after_ms(self) -> int:
         """Milliseconds after which to ask again."""
-        return self.answer.retry_after_ms if isinstance(self.answer, HoldView) else 1_000
+        return self.answer.retry_after_ms or 1_000  # an older gateway leaves it out of the answer to a step
 
 
 class CallEnded(PurserError):

@@ -10,9 +10,10 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Request
 
+from purser.budget.errors import LedgerUnavailable
 from purser.budget.postgres.connections.pools import Connection, retrying
 from purser.gateway.access.roles import Principal
-from purser.gateway.errors import AlreadyMade
+from purser.gateway.errors import AlreadyMade, OutcomeUnknown
 from purser.gateway.http.bodies import read_json
 from purser.gateway.postgres.idempotency import KeyedRequest
 from purser.gateway.services import Use
@@ -49,6 +50,8 @@ class Once:
         act: Callable[[Connection | None], Awaitable[V]],
         *,
         secrets: tuple[str, ...] = (),
+        is_final: Callable[[V], bool] = lambda _: True,
+        repeatable: bool = False,
     ) -> V:
         """Returns the answer of `act`, or the stored answer if the request is a repetition.
 
@@ -57,13 +60,21 @@ class Once:
             view: type of the answer.
             act: handles the request, in the transaction of the connection that it gets.
             secrets: fields of the answer that are not stored: a repetition gets an error.
+            is_final: whether an answer is stored; if not, a repetition acts anew.
+            repeatable: whether `act` has the same effect again, so that the request needs no key.
 
         Raises:
             KeyReused: the key is bound to another request.
             AlreadyMade: the answer contained a secret, which is shown once.
+            OutcomeUnknown: the ledger did not answer, and nothing tells a repetition of the request from another one.
         """
         if self._key is None:
-            return await act(None)
+            try:
+                return await act(None)
+            except LedgerUnavailable as error:
+                if repeatable:
+                    raise
+                raise OutcomeUnknown from error
         keyed = await self._keyed(caller, self._key)
 
         async def step() -> V:
@@ -73,7 +84,8 @@ class Once:
                         raise _already_made(claim.answer)
                     return view.model_validate(claim.answer)
                 made = await act(claim.connection)
-                await claim.store(made.model_dump(mode="json", exclude_unset=True, exclude=set(secrets)))
+                if is_final(made):
+                    await claim.store(made.model_dump(mode="json", exclude_unset=True, exclude=set(secrets)))
                 return made
 
         return await retrying(step)

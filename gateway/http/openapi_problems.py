@@ -52,7 +52,8 @@ STATUSES: Mapping[int | str, Status] = {
     ),
     429: _status("Too many requests in a second.", gateway.TooManyRequests("more than 100 requests a second", 400)),
     503: _status(
-        "The ledger or Temporal is unavailable. What may have arrived counts once, also if it is sent again.",
+        "The ledger or Temporal is unavailable. What may have arrived counts once, also if it is sent again, unless "
+        "`retryable` is false.",
         LedgerUnavailable("the ledger did not answer, so nothing is admitted; send the same request again"),
     ),
     "default": _status("A problem as defined by RFC 9457.", gateway.BodyRefused("the body is not JSON", status=415)),

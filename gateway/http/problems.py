@@ -67,6 +67,12 @@ _KINDS: Mapping[type[Exception], _Kind] = {
     budget.Conflict: _Kind(
         "conflict", 409, "The name is bound to something else", "Repeat the first payload, or use a new id."
     ),
+    budget.AttemptConflict: _Kind(
+        "conflict",
+        409,
+        "The attempt cannot start or has reported",
+        "Start the attempt that the detail names, or ask without `start` to see the hold. A report is final.",
+    ),
     budget.HoldClosed: _Kind("hold-closed", 409, "The hold has ended", "Hold again under another key."),
     budget.LedgerUnavailable: _Kind(
         "ledger-unavailable",
@@ -74,6 +80,13 @@ _KINDS: Mapping[type[Exception], _Kind] = {
         "The ledger is unavailable",
         "Send the same request again; it counts once.",
         RETRY_AFTER_MS,
+    ),
+    gateway.OutcomeUnknown: _Kind(
+        "ledger-unavailable",
+        503,
+        "The ledger did not answer",
+        "It may have arrived: look at what it changes, for an extension at GET /v1/holds/{hold_id}, before you send it "
+        "again. A request with an Idempotency-Key can be repeated.",
     ),
     InvalidTask: _Kind("invalid-task", 422, "The task file is not valid", "Correct the places that the detail names."),
     TaskConflict: _Kind("task-conflict", 409, "The task id is bound to another task", "Use a new task_id."),

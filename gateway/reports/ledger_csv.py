@@ -14,7 +14,7 @@ COLUMNS = (
     "entry_id", "at", "scope", "window_start", "seq", "kind", "hold_id", "attempt", "ref",
     *(f"moved_{part}_{unit}" for unit in UNITS for part in PARTS),
     *(f"{part}_{unit}" for unit in UNITS for part in PARTS),
-    "limit_tokens", "limit_nano_usd", "mode", "key", "path", "task_id", "model",
+    "limit_tokens", "limit_nano_usd", "mode", "key", "path", "task_id", "model", "rolling",
 )  # fmt: skip
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """Prefixes by which spreadsheets recognize formulas."""
@@ -39,6 +39,7 @@ def csv_row(entry: Entry) -> list[Cell]:
         entry.entry_id, _iso(entry.at), str(entry.scope), _iso(entry.window_start), entry.seq, str(entry.kind),
         entry.hold_id, entry.attempt, entry.ref, *moved, *after, entry.limit_tokens, entry.limit_nano_usd,
         str(entry.mode), entry.key, " > ".join(entry.path), entry.task_id, entry.model,
+        entry.rolling,
     ]  # fmt: skip
 
 

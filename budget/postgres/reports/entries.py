@@ -11,6 +11,7 @@ from purser.budget.postgres.connections.queries import load
 from purser.budget.reports.entries import Entry, EntryKind, EntryPage, figures
 from purser.budget.scopes import Scope
 from purser.budget.texts import number_of
+from purser.budget.windows import rolling_window
 
 _SQL = load("purser.budget.postgres.reports", "entries.sql")
 CHUNK = 1_000
@@ -85,6 +86,7 @@ def _entry(row: asyncpg.Record) -> Entry:
         at=row["at"],
         scope=Scope.stored(row["scope"]),
         window_start=row["began"],
+        rolling=None if row["length"] is None else rolling_window(row["length"]),
         seq=row["seq"],
         kind=EntryKind(row["kind"]),
         hold_id=None if row["hold_id"] is None else str(row["hold_id"]),

@@ -34,9 +34,11 @@ class EntryView(View):
     at: datetime
     scope: str
     window_start: datetime | None
-    """`null` for a lifetime."""
+    """`null` for a lifetime and for a rolling window."""
+    rolling: str | None = None
+    """The length of a rolling window, such as `5h` or `7d`; `null` for other windows."""
     seq: int
-    """Sequence number of the entry in its scope and window, from 1 without gaps."""
+    """Sequence number of the entry in its scope and window (`window_start`, `rolling`), from 1 without gaps."""
     kind: EntryKind
     hold_id: str | None
     attempt: int | None

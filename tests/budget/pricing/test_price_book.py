@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from purser.activities.models.litellm_library import litellm_library
 from purser.budget.errors import InvalidPrices, UnknownPrice
+from purser.budget.gate import price_of
+from purser.budget.pricing.call_prices import quote
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.pricing.rates import Price, Rates
 from purser.budget.usage import Usage, normalize
@@ -141,6 +143,15 @@ def test_a_bare_total_costs_at_least_what_any_split_of_it_costs(
 ) -> None:
     usage = Usage(*split, output, data.draw(st.none() | st.integers(0, output)))
     assert price.cost(Usage.from_total(usage.total)) >= price.cost(usage)
+
+
+@given(prices, count, count, st.data())
+def test_an_ask_of_any_size_between_least_and_full_costs_at_least_its_price(
+    price: Price, least: int, more: int, data: st.DataObject
+) -> None:
+    quoted = quote(PriceBook({}, {}, price), "m", Usage.from_total(least + more), Usage.from_total(least))
+    total = data.draw(st.integers(least, least + more))
+    assert price_of(total, quoted.full, quoted.least) >= price.ceiling(Usage.from_total(total))
 
 
 @given(st.lists(rates, min_size=1, max_size=4), st.tuples(count, count, count, count, count), count, count)

@@ -7,8 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from purser.budget.errors import KeyReused
+from purser.budget.errors import KeyReused, LedgerUnavailable
 from purser.budget.postgres.connections.pools import Pool
+from purser.budget.postgres.ledger.ledger import Ledger
 from purser.gateway.access.roles import Principal, Role
 from purser.gateway.postgres import idempotency
 from purser.gateway.postgres.idempotency import IdempotentAnswers, KeyedRequest
@@ -84,6 +85,58 @@ async def test_an_error_is_not_stored(agent: httpx.AsyncClient) -> None:
     body = {"tokens": 50, "nano_usd": 0}
     assert (await agent.post("/v1/holds/99999/extend", json=body, headers=under("e1"))).status_code == 404
     assert (await agent.post(f"/v1/holds/{hold_id}/extend", json=body, headers=under("e1"))).status_code == 200
+
+
+async def test_an_addition_that_does_not_fit_is_decided_anew_under_its_key_and_added_once(
+    admin: httpx.AsyncClient,
+) -> None:
+    await admin.put("/v1/budgets/session:s1", json={"limit_tokens": 150, "mode": "hard"})
+    hold_id = await held(admin)
+    other = (await admin.post("/v1/holds", json=ASKED | {"key": "k2", "tokens": 50})).json()["hold_id"]
+    path, body = f"/v1/holds/{hold_id}/extend", {"tokens": 50, "nano_usd": 0}
+    for _ in range(2):
+        short = (await admin.post(path, json=body, headers=under("e1"))).json()
+        assert (short["verdict"], short["retry_after_ms"]) == ("wait", 1_000)
+    changed = await admin.post(path, json=body | {"tokens": 10}, headers=under("e1"))
+    assert (changed.status_code, changed.json()["type"]) == (409, "urn:purser:key-reused")
+    await admin.post(f"/v1/holds/{other}/release")
+    answers = await asyncio.gather(*(admin.post(path, json=body, headers=under("e1")) for _ in range(20)))
+    assert {(answer.status_code, answer.json()["verdict"]) for answer in answers} == {(200, "allow")}
+    assert len({answer.content for answer in answers}) == 1
+    assert await tokens_of(admin, hold_id) == 150
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "retryable", "remedy"),
+    [
+        ({"tokens": 50, "nano_usd": 0}, {}, False, "at GET /v1/holds/{hold_id}, before you send it again"),
+        ({"tokens": 50, "nano_usd": 0}, under("e1"), True, "it counts once"),
+        ({"lease_ms": 5_000}, {}, True, "it counts once"),
+    ],
+    ids=["an addition without a key", "with a key", "a lease, which is renewed the same way again"],
+)
+async def test_where_an_answer_is_lost_only_what_counts_once_is_to_be_sent_again(
+    agent: httpx.AsyncClient,
+    monkeypatch: pytest.MonkeyPatch,
+    body: dict[str, int],
+    headers: dict[str, str],
+    retryable: bool,
+    remedy: str,
+) -> None:
+    async def unanswered(*_: object, **__: object) -> None:
+        raise LedgerUnavailable("the ledger did not answer: what may have arrived counts once")
+
+    hold_id = await held(agent)
+    monkeypatch.setattr(Ledger, "extend", unanswered)
+    away = await agent.post(f"/v1/holds/{hold_id}/extend", json=body, headers=headers)
+    problem = away.json()
+    assert (away.status_code, problem["type"], problem["retryable"]) == (
+        503,
+        "urn:purser:ledger-unavailable",
+        retryable,
+    )
+    assert remedy in problem["remedy"]
+    assert ("counts once" in problem["detail"], "retry-after" in away.headers) == (retryable, retryable)
 
 
 async def test_a_key_of_another_caller_is_another_key(gateway: RunningGateway, agent: httpx.AsyncClient) -> None:

@@ -127,6 +127,7 @@ async def test_agents_do_not_read_it_and_no_tenant_sees_another(
 
 
 async def test_csv_has_every_entry_of_the_filter_and_the_same_figures(admin: httpx.AsyncClient) -> None:
+    await admin.put("/v1/budgets/session:s1", json={"window": "5h"})
     for number in range(3):
         await spend(admin, f"k{number}", model="m")
     answer = await admin.get("/v1/ledger", params={"scope": "session:s1", "limit": 1}, headers={"Accept": "text/csv"})
@@ -138,7 +139,8 @@ async def test_csv_has_every_entry_of_the_filter_and_the_same_figures(admin: htt
         assert row["entry_id"] == entry["entry_id"]
         assert int(row["moved_held_tokens"]) == entry["moved"]["tokens"]["held"]
         assert int(row["spent_nano_usd"]) == entry["after"]["nano_usd"]["spent"]
-        assert (row["path"], row["window_start"]) == (" > ".join(PATH), "")
+        assert (row["path"], row["window_start"], row["rolling"]) == (" > ".join(PATH), "", "5h")
+        assert (entry["window_start"], entry["rolling"]) == (None, "5h")
 
 
 async def test_csv_goes_on_beyond_what_is_held_in_memory(

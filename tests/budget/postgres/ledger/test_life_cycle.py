@@ -11,7 +11,12 @@ from purser.budget.errors import HoldClosed, InvalidRequest, KeyReused, NotFound
 from purser.budget.gate import Amount, Verdict
 from purser.budget.holds import HoldState
 from purser.budget.postgres.connections.pools import Pool
+from purser.budget.pricing.call_prices import quote
+from purser.budget.pricing.price_book import PriceBook
+from purser.budget.pricing.rates import Price
+from purser.budget.usage import Usage
 from purser.wire.limits import MAX_CALL_NANO_USD, MAX_CALL_TOKENS
+from tests.support.budgets.prices import per_million
 from tests.support.ledger import SESSION, TENANT, Books, report, request
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -71,6 +76,16 @@ async def test_an_ask_that_shrinks_holds_tokens_and_money_in_proportion(books: B
     answer = await books.ask("k", 500, 1_000, least=Amount(100, 200))
     assert answer.amount == answer.gate.amount == Amount(300, 600)
     assert (await books.balance(), await books.money()) == ({"held": 300}, {"held": 600})
+
+
+async def test_an_ask_that_shrinks_to_between_two_tiers_holds_what_its_tokens_may_cost(books: Books) -> None:
+    below, above = per_million("1", "1").rates, per_million("2", "2").rates
+    price = Price(below, ((200_000, above),))
+    quoted = quote(PriceBook({}, {}, price), "m", Usage.from_total(300_000), Usage.from_total(100_000))
+    await books.budget("session:s1", limit_tokens=10**9, limit_nano_usd=420_000_000, mode="hard")
+    answer = await books.ask("k", quoted.full.tokens, quoted.full.nano_usd, least=quoted.least)
+    assert answer.amount == answer.gate.amount == Amount(210_000, 420_000_000)
+    assert price.cost(Usage.from_total(210_000)) == 420_000_000
 
 
 async def test_once_a_hold_exists_its_answer_repeats_and_adds_nothing(books: Books) -> None:

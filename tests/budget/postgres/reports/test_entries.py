@@ -61,6 +61,15 @@ async def test_a_window_has_its_start_and_a_lifetime_none(books: Books, entries:
     assert starts == {"session:s1": datetime(2026, 11, 20, tzinfo=UTC), "task:t1": None}
 
 
+async def test_the_windows_without_a_start_are_told_apart(books: Books, entries: Entries) -> None:
+    for window in ("lifetime", "1h", "24h", "31d"):
+        await books.budget("session:s1", window=window)
+        await books.hold(window, 1)
+    page = await entries.list(TENANT, scope=S1, kind=EntryKind.HOLD)
+    assert [(entry.rolling, entry.seq) for entry in page.entries] == [("31d", 1), ("1d", 1), ("1h", 1), (None, 1)]
+    assert {entry.window_start for entry in page.entries} == {None}
+
+
 async def test_an_entry_without_a_hold_names_its_actor(books: Books, entries: Entries) -> None:
     await books.hold("k", 1)
     await books.budget("session:s1", limit_tokens=500)

@@ -21,7 +21,7 @@ def cents(count: int) -> Amount:
 def test_money_that_is_held_and_granted_is_shown_beside_the_limit() -> None:
     nothing = Amount()
     entry = Entry(
-        1, AT, Scope.parse("session:s1"), None, 3, EntryKind.HOLD, None, None, None,
+        1, AT, Scope.parse("session:s1"), None, None, 3, EntryKind.HOLD, None, None, None,
         moved=Figures(nothing, cents(40), nothing, nothing), after=Figures(cents(60), cents(40), cents(25), nothing),
         limit_tokens=None, limit_nano_usd=cents(100).nano_usd, mode=Mode.APPROVAL,
         key=None, path=(), task_id=None, model=None,

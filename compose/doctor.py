@@ -40,6 +40,8 @@ from purser.context.pitfalls import Pitfall, UsageStatistics, lint
 from purser.context.postgres.sessions.usage_statistics import usage_statistics
 from purser.context.resolution import ResolvedContext
 from purser.context.settings import ContextSettings
+from purser.gateway.errors import TemporalUnavailable
+from purser.gateway.tasks.workers import queues
 
 TIMEOUT_S = 10.0
 
@@ -74,7 +76,8 @@ class Diagnosis:
 
 async def diagnose(settings: Settings) -> Diagnosis:
     """Check every part; a part that does not answer is a finding, not an error."""
-    dsn, temporal, url = settings.dsn, settings.temporal_address, settings.url
+    dsn, url = settings.dsn, settings.url
+    temporal = await _check("temporal", _temporal(settings)) if settings.temporal_address else _off("temporal")
     findings = (
         _package(),
         _binaries(),
@@ -82,7 +85,8 @@ async def diagnose(settings: Settings) -> Diagnosis:
         _files(settings),
         await _check("postgres", _postgres(dsn)) if dsn else _off("postgres"),
         await _check("schema", _schema(dsn)) if dsn else _off("schema"),
-        await _check("temporal", _temporal(settings)) if temporal else _off("temporal"),
+        temporal,
+        *([await _worker(settings)] if temporal.state == "ok" else []),
         await _check("gateway", _gateway(url)) if url else _off("gateway"),
         *await _settings(settings),
         _prices(settings),
@@ -251,6 +255,23 @@ async def _temporal(settings: Settings) -> str:
             remedy="Create it with `temporal operator namespace create`, or correct PURSER_TEMPORAL_NAMESPACE.",
         ) from error
     return f"{info.server_version} at {settings.temporal_address}, namespace {namespace!r}"
+
+
+async def _worker(settings: Settings) -> Finding:
+    """The workers that poll the task queue; that none does is no failure before the first one starts."""
+    name = settings.task_queue
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            found = await queues(await connect(settings), name)
+    except (ComposeError, TemporalUnavailable, TimeoutError) as error:
+        detail = f"nothing is known of the task queue {name!r}: {str(error) or 'no answer'}"
+        return Finding("worker", "warned", detail, "Health (`/health`) of a gateway shows who polls it.")
+    if idle := [queue.kind for queue in found if not queue.pollers]:
+        remedy = "Start `purser worker` with the same task queue (PURSER_TASK_QUEUE) and namespace."
+        return Finding("worker", "warned", f"no worker polls the task queue {name!r} for {' and '.join(idle)}", remedy)
+    pollers = {poller.identity: poller for queue in found for poller in queue.pollers}
+    seen_at = max(poller.seen_at for poller in pollers.values())
+    return Finding("worker", "ok", f"{len(pollers)} on the task queue {name!r}, last seen at {seen_at:%H:%M:%S} UTC")
 
 
 async def _gateway(url: str) -> str:

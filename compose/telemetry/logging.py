@@ -1,7 +1,9 @@
 """Logging to stderr, as text or JSON, including the logs of libraries."""
 
 import logging
+import math
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address, ip_network
 from typing import Any
@@ -57,6 +59,9 @@ def configure_logging(settings: Settings) -> None:
     for name in CHATTY:
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("temporalio.activity").addFilter(_in_one_line)
+    # Python would write both to stderr itself: as several lines, and not redacted.
+    logging.captureWarnings(True)
+    threading.excepthook = _log_error_of_thread
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -89,8 +94,17 @@ class Redacting:
 
 
 def _plain(value: object) -> object:
-    """Leave texts, numbers and collections as they are; convert anything else as a renderer would."""
-    return value if isinstance(value, str | int | float | Mapping | list | tuple | None) else repr(value)
+    """Leave texts and finite numbers as they are, also in collections; convert anything else as a renderer would."""
+    match value:
+        case Mapping():
+            return {key: _plain(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_plain(inner) for inner in value]
+        case float() if not math.isfinite(value):
+            return repr(value)  # JSON has no such number
+        case str() | int() | float() | None:
+            return value
+    return repr(value)
 
 
 def _is_own_address(found: Found) -> bool:
@@ -104,3 +118,10 @@ def _in_one_line(record: logging.LogRecord) -> bool:
     if isinstance(error, ApplicationError):
         record.msg, record.exc_info = f"{record.msg}: {error.type}", None
     return True
+
+
+def _log_error_of_thread(error: threading.ExceptHookArgs) -> None:
+    """Hook that logs the error with which a thread ended."""
+    if error.exc_type is not SystemExit:
+        name = error.thread.name if error.thread else "an unnamed one"
+        logging.getLogger("threading").error("thread failed: %s", name, exc_info=error.exc_value)

@@ -1,7 +1,9 @@
 """`/v1/usage`: charges by tenant, user, session, task, agent, tag, model, tool or day."""
 
-from datetime import UTC, datetime, timedelta
+from contextlib import suppress
+from datetime import UTC, datetime, time, timedelta
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Query, Response
 
@@ -44,11 +46,12 @@ async def report(
 
     By tenant, user, session, task and agent, a hold counts for each such scope on its path, as it does in that scope's
     balance. By model, tool and day, every hold counts once; by tag, once for each of its tags. Neither needs a budget.
-    What names no model, tool or tag has an empty id. `to` defaults to now, `from` to 30 days before it. Ordered by id.
+    What names no model, tool or tag has an empty id. `to` defaults to now, `from` to 30 days before it; by day, to the
+    midnight before that. Ordered by id.
     All pages are of the span of the first: a cursor contains `from` and `to`, which are ignored next to it.
     """
-    begin, end, after = _first(since, until) if cursor is None else _next(cursor)
-    days_in = zone(timezone or "UTC").key
+    days_in = zone(timezone or "UTC")
+    begin, end, after = _first(since, until, days_in if by is By.DAY else None) if cursor is None else _next(cursor)
     response.headers.update(complete_after(await use.entries.deleted_until(), begin))
     found = await use.usage.report(
         caller.tenant,
@@ -58,7 +61,7 @@ async def report(
         within=() if within is None else (Scope.parse(within),),
         after=after,
         limit=limit,
-        timezone=days_in,
+        timezone=days_in.key,
     )
     return UsageView(
         items=[usage_line_view(line) for line in found.lines],
@@ -69,10 +72,19 @@ async def report(
     )
 
 
-def _first(since: datetime | None, until: datetime | None) -> tuple[datetime, datetime, None]:
-    """Start and end of a report, and that its first page begins with the first line."""
+def _first(since: datetime | None, until: datetime | None, days_in: ZoneInfo | None) -> tuple[datetime, datetime, None]:
+    """Start and end of a report, and that its first page begins with the first line.
+
+    Args:
+        since: requested start.
+        until: requested end.
+        days_in: time zone of a report by day, whose first day is a whole one unless a start is requested.
+    """
     end = until or datetime.now(UTC)
     begin = since or default_start(end)
+    if since is None and days_in is not None:
+        with suppress(OverflowError):  # that midnight is before the first time that there is
+            begin = datetime.combine(begin.astimezone(days_in), time(), days_in).astimezone(UTC)
     check_span(begin, end)
     return begin, end, None
 

@@ -43,15 +43,16 @@ def test_with_nothing_running_it_says_how_to_start(forks: Forks, tmp_path: Path)
 
 
 def test_it_reports_versions_and_the_sources_of_settings(
-    forks: Forks, tmp_path: Path, dsn: str, temporal_address: str
+    forks: Forks, tmp_path: Path, dsn: str, temporal_address: str, task_queue: str
 ) -> None:
-    (tmp_path / "purser.toml").write_text('log_level = "warning"')
+    (tmp_path / "purser.toml").write_text(f'task_queue = "{task_queue}"')
     answer = forks.purser(tmp_path, dsn=dsn, temporal_address=temporal_address).json("doctor")
     details = {finding["name"]: finding["detail"] for finding in answer["findings"]}
     assert answer["ok"]
     assert details["postgres"].startswith("18.")
     assert temporal_address in details["temporal"]
-    assert answer["configured"] == {"dsn": "environment", "temporal_address": "environment", "log_level": "file"}
+    assert details["worker"] == f"no worker polls the task queue {task_queue!r} for workflows and activities"
+    assert answer["configured"] == {"dsn": "environment", "temporal_address": "environment", "task_queue": "file"}
 
 
 def test_what_does_not_answer_fails_and_names_the_setting_to_correct(
@@ -83,19 +84,19 @@ def test_a_database_without_the_schema_fails_with_the_remedy_to_migrate(
 
 
 async def test_common_pitfalls_are_warnings_and_not_failures(
-    forks: Forks, tmp_path: Path, dsn: str, pool: "asyncpg.Pool[asyncpg.Record]", temporal_address: str
+    forks: Forks, tmp_path: Path, dsn: str, pool: "asyncpg.Pool[asyncpg.Record]", temporal_address: str, task_queue: str
 ) -> None:
     conversations = Conversations(pool)
     for number in range(20):
         await conversations.append("t", f"s{number}", [Message("user", "hello")], origin="a")
     purser = forks.purser(
-        tmp_path, dsn=dsn, temporal_address=temporal_address, compression_trigger_ratio="0.95", primers_count="1",
-        recents_count="50", mode="hard", agent_limit_tokens="10000",
+        tmp_path, dsn=dsn, temporal_address=temporal_address, task_queue=task_queue, compression_trigger_ratio="0.95",
+        primers_count="1", recents_count="50", mode="hard", agent_limit_tokens="10000",
     )  # fmt: skip
     answer = await asyncio.to_thread(purser.json, "doctor")
     warned = [finding for finding in answer["findings"] if finding["state"] == "warned"]
     assert answer["ok"]
-    assert len(warned) == 4
+    assert [finding["name"] for finding in warned] == ["worker", *["settings"] * 4]
     assert any("every agent has a hard limit of 10,000" in finding["detail"] for finding in warned)
     assert any("20 of 20 sessions" in finding["detail"] for finding in warned)
 

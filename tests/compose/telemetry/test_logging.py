@@ -1,6 +1,9 @@
 """Logs of a process."""
 
+import json
 import logging
+import threading
+import warnings
 from collections.abc import Iterator
 from typing import Literal
 
@@ -16,12 +19,14 @@ from purser.context.redaction import patterns
 
 @pytest.fixture
 def root() -> Iterator[logging.Logger]:
-    """The root logger, restored afterwards."""
+    """The root logger, restored afterwards with the other ways to the log."""
     root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    handlers, level, hook = root.handlers[:], root.level, threading.excepthook
     yield root
     root.handlers[:] = handlers
     root.setLevel(level)
+    logging.captureWarnings(False)
+    threading.excepthook = hook
 
 
 def test_an_activity_that_fails_is_one_line_with_the_type_of_its_error(
@@ -69,6 +74,26 @@ def test_personal_data_in_a_log_line_is_redacted(
         assert value not in shown
     for placeholder in ("[EMAIL_1]", "[CARD_1]", "[SECRET_1]", "[EMPLOYEE_1]"):
         assert placeholder in shown
+
+
+def test_warnings_errors_of_threads_and_all_values_are_one_redacted_line_of_json_each(
+    root: logging.Logger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure_logging(Settings(log_format="json"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.warn("jane@example.com is deprecated", stacklevel=1)
+    thread = threading.Thread(target=lambda: int("jane@example.com"))
+    thread.start()
+    thread.join()
+    error = OSError("jane@example.com")
+    structlog.get_logger("purser").warning("odd values", nan=float("nan"), nested={"inf": [float("inf"), error]})
+    shown = capsys.readouterr().err
+    assert "jane" not in shown
+    warned, failed, odd = (json.loads(line, parse_constant=pytest.fail) for line in shown.splitlines())
+    assert (warned["logger"], warned["level"]) == ("py.warnings", "warning")
+    assert (failed["level"], "ValueError: invalid literal" in failed["exception"]) == ("error", True)
+    assert (odd["nan"], odd["nested"]) == ("nan", {"inf": ["inf", "OSError('[EMAIL_1]')"]})
 
 
 def test_addresses_of_services_are_shown_and_those_of_people_are_not(

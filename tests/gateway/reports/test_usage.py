@@ -52,6 +52,23 @@ async def test_days_begin_in_the_time_zone_of_the_query(admin: httpx.AsyncClient
 
 
 @pytest.mark.parametrize(
+    ("zone", "begin"),
+    [
+        ("UTC", "2026-10-29T00:00:00Z"),
+        ("Europe/Berlin", "2026-10-28T23:00:00Z"),
+        ("America/New_York", "2026-10-28T04:00:00Z"),
+    ],
+)
+async def test_the_first_day_of_a_report_without_a_start_is_a_whole_one(
+    admin: httpx.AsyncClient, zone: str, begin: str
+) -> None:
+    query = {"by": "day", "timezone": zone, "to": "2026-11-28T03:30:00Z"}
+    assert (await admin.get("/v1/usage", params=query)).json()["from"] == begin
+    earliest = query | {"to": "0001-01-01T00:00:01Z"}
+    assert (await admin.get("/v1/usage", params=earliest)).json()["items"] == []
+
+
+@pytest.mark.parametrize(
     ("by", "names"),
     [("session", ["C", "a", "b", "~x"]), ("model", ["m", "漢" * 256, "😀" * 256])],
     ids=["session", "longest models"],

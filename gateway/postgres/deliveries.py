@@ -21,7 +21,7 @@ from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Scope
 from purser.gateway.approvals.links import ApprovalLinks
 from purser.gateway.postgres.webhooks import Webhook, shown
-from purser.gateway.webhooks.messages import is_wanted, payload
+from purser.gateway.webhooks.messages import is_wanted, payload, payload_of_test
 
 _SQL = load("purser.gateway.postgres", "deliveries.sql")
 BATCH = 200
@@ -160,11 +160,7 @@ class Deliveries:
     async def test(self, tenant: str, webhook_id: str, connection: Connection | None = None) -> Delivery:
         """Creates a test delivery; raises `NotFound`."""
         message_id = f"msg_{uuid.uuid4().hex}"
-        text = "Purser reaches this address."
-        body = {
-            "type": "test", "at": datetime.now(UTC).isoformat(), "tenant": tenant, "title": "Test", "text": text,
-            "severity": "low", "url": self._public_url,
-        }  # fmt: skip
+        body = payload_of_test(tenant, self._public_url, datetime.now(UTC))
         async with connected(self._pool, connection) as own:
             return _found(await own.fetchrow(_SQL["test"], tenant, webhook_id, message_id, {"id": message_id} | body))
 

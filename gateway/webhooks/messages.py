@@ -33,6 +33,11 @@ RESTATED = ("joined", "left")
 _EARLY = (REMINDED, ESCALATED)
 """Causes of approval events that webhooks may subscribe to as states."""
 FIGURES = ("spent", "held", "granted", "limit")
+FIELDS = (
+    "type", "position", "at", "tenant", "title", "text", "severity", "scope", "state", "percentage", *FIGURES, "asked",
+    "given", "deadline", "resets_at", "approval_id", "task_id", "agent_id", "session_id", "by", "ticket_url", "url",
+)  # fmt: skip
+"""Fields that every body has, besides its `id`."""
 _TROUBLE = ("failed", "refused", "partial")
 
 
@@ -87,30 +92,38 @@ def payload(
     """
     message, data, state = describe(event, now), event.data, state_of(event)
     figures = _figures(event, budget)
-    return {
-        "type": event.kind if state is None else f"{event.kind}.{state}",
-        "position": event.position,
-        "at": event.at.isoformat(),
-        "tenant": event.tenant,
-        "title": message.title,
-        "text": message.text,
-        "severity": message.severity,
-        "scope": event.scope,
-        "state": state,
-        "percentage": _percentage(figures),
+    return _body(
+        type=event.kind if state is None else f"{event.kind}.{state}",
+        position=event.position,
+        at=event.at.isoformat(),
+        tenant=event.tenant,
+        title=message.title,
+        text=message.text,
+        severity=message.severity,
+        scope=event.scope,
+        state=state,
+        percentage=_percentage(figures),
         **figures,
-        "asked": data.get("asked"),
-        "given": data.get("given"),
-        "deadline": data.get("deadline"),
-        "resets_at": budget.window_end.isoformat() if budget and budget.window_end else None,
-        "approval_id": data.get("approval_id"),
-        "task_id": data.get("task_id"),
-        "agent_id": data.get("agent_id"),
-        "session_id": data.get("session_id"),
-        "by": data.get("by"),
-        "ticket_url": (data.get("decision") or {}).get("ticket_url"),
-        "url": _link(event, links, now) or public_url.rstrip("/") + page_of(event),
-    }
+        asked=data.get("asked"),
+        given=data.get("given"),
+        deadline=data.get("deadline"),
+        resets_at=budget.window_end.isoformat() if budget and budget.window_end else None,
+        approval_id=data.get("approval_id"),
+        task_id=data.get("task_id"),
+        agent_id=data.get("agent_id"),
+        session_id=data.get("session_id"),
+        by=data.get("by"),
+        ticket_url=(data.get("decision") or {}).get("ticket_url"),
+        url=_link(event, links, now) or public_url.rstrip("/") + page_of(event),
+    )
+
+
+def payload_of_test(tenant: str, public_url: str, now: datetime) -> dict[str, Any]:
+    """Creates the body of a test, without its `id`: a message about no event."""
+    text = "Purser reaches this address."
+    return _body(
+        type="test", at=now.isoformat(), tenant=tenant, title="Test", text=text, severity="low", url=public_url
+    )
 
 
 def describe(event: Event, now: datetime) -> WebhookMessage:
@@ -118,6 +131,11 @@ def describe(event: Event, now: datetime) -> WebhookMessage:
     if words := _WORDS.get(event.kind):
         return words(event, now)
     return WebhookMessage(event.kind, f"{event.kind} of {_name(event.scope)}.", "low")
+
+
+def _body(**known: Any) -> dict[str, Any]:
+    """A body with all fields, `null` where no value is known."""
+    return dict.fromkeys(FIELDS) | known
 
 
 def _link(event: Event, links: ApprovalLinks, now: datetime) -> str | None:

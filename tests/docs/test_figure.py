@@ -1,12 +1,17 @@
 """Figures are current, and match the code."""
 
 import sys
+from decimal import Decimal
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
 
 from purser.budget.gate import Verdict
+from purser.budget.policies.fields import Mode
+from purser.budget.policies.policy import Policy
+from purser.context.pitfalls import UsageStatistics, lint
+from purser.context.settings import ContextSettings
 from purser.context.strategies import STRATEGIES, WINDOW_PRESETS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -27,6 +32,15 @@ def test_the_page_of_strategies_has_a_row_for_each_and_says_which_lose_something
     assert rows.keys() >= STRATEGIES.keys()
     lossy = {name for name, traits in STRATEGIES.items() if not (traits.summarizes or traits.chooses)}
     assert {name for name, row in rows.items() if "**lost**" in row} == lossy
+
+
+def test_the_page_of_strategies_has_a_row_for_each_pitfall() -> None:
+    page = (DOCS / "concepts" / "strategies.md").read_text(encoding="utf-8")
+    rows = page.split("\n## Pitfalls\n", 1)[1].split("\n## ", 1)[0].splitlines()
+    limits = Policy(mode=Mode.HARD, limit_tokens=1, warn_at=(Decimal(80),))
+    settings = ContextSettings(trigger_ratio=0.95, primers_count=1, recents_count=50)
+    found = lint(settings, {"agent": limits}, UsageStatistics(100, one_message_sessions=90, summaries=50))
+    assert [row.split("`")[1] for row in rows if row.startswith("| `")] == [one.code for one in found]
 
 
 def test_the_flows_are_current() -> None:

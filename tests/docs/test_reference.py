@@ -2,6 +2,7 @@
 
 import re
 from importlib.util import module_from_spec, spec_from_file_location
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from purser.activities.tasks import vanished
 from purser.activities.tasks.budgets import ScopeBudget
 from purser.activities.tasks.file import Agent, ContextOptions, TaskFile, Tool
 from purser.compose.settings import Settings
 from purser.gateway.app import ROUTERS
 from purser.gateway.health import health_router
 from purser.gateway.http import problems
+from purser_client import Purser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -78,6 +81,18 @@ def test_every_field_of_a_task_file_is_in_the_reference(part: type[BaseModel], h
     section = _page("task-file.md").split(heading + "\n", 1)[1].split("\n## ", 1)[0]
     rows = [row.split("|")[1] for row in section.splitlines() if row.startswith("| `")]
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(part.model_fields)
+
+
+def test_every_option_of_a_call_is_on_the_page_of_the_python_client() -> None:
+    page = (DOCS / "how-to" / "clients" / "python-client.md").read_text(encoding="utf-8")
+    rows = page.split("\n| option | meaning |\n", 1)[1].split("\n\n", 1)[0].splitlines()[1:]
+    options = signature(Purser.call).parameters.keys() - {"self", "path"}
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])} == options
+
+
+def test_every_reason_for_which_a_task_without_workflow_ends_is_explained() -> None:
+    page = (DOCS / "operations" / "troubleshooting.md").read_text(encoding="utf-8")
+    assert not [reason for _, reason in (*vanished._ENDINGS.values(), vanished._LOST) if f"`{reason}`" not in page]
 
 
 def test_settings_that_pages_name_exist() -> None:

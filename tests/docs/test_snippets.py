@@ -23,7 +23,7 @@ from purser.gateway.approvals.links import ApprovalLinks
 from purser.gateway.webhooks.messages import payload
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")])
+PAGES = sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md"), ROOT / "client" / "README.md"])
 EXAMPLES = ROOT / "docs" / "examples"
 FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")

@@ -110,7 +110,7 @@ def set_budget(
     """Change the policy of a scope or a template, from the next hold on. Fields that are not named stay as they are."""
     from purser.compose.cli.amounts import nano_usd
     from purser.compose.cli.api.client import gateway
-    from purser.compose.cli.api.policies import print_template, set_template
+    from purser.compose.cli.api.policies import set_template
 
     fields = {
         "limit_tokens": limit_tokens,
@@ -148,7 +148,7 @@ def set_budget(
         raise typer.BadParameter("nothing to change: name at least one field")
     with gateway(data) as api:
         if is_pattern(scope):
-            print_template(scope, set_template(api, scope, change, given_rules), as_json)
+            set_template(api, scope, change, given_rules, as_json)
             return
         if given_rules:
             change["approval"] = api.get(_path(scope))["approval"] | given_rules

@@ -141,25 +141,29 @@ def template(api: "Gateway", pattern: str) -> dict[str, Any] | None:
 
 
 def set_template(
-    api: "Gateway", pattern: str, change: Mapping[str, Any], rules: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Change fields of a template; None clears one. A template without fields is removed."""
-    fields = template(api, pattern) or {}
+    api: "Gateway", pattern: str, change: Mapping[str, Any], rules: Mapping[str, Any], as_json: bool
+) -> None:
+    """Change fields of a template, and print them; None clears one. A template without fields is removed."""
+    stored = template(api, pattern)
+    fields = stored or {}
     if rules:
         change = {**change, "approval": {**fields.get("approval", {}), **rules}}
     changed = {name: value for name, value in {**fields, **change}.items() if value is not None}
     api.put("/v1/policies", {"policies": {pattern: changed or None}})
-    return template(api, pattern)
+    absent = "no such template" if stored is None else "removed"
+    print_template(pattern, template(api, pattern), as_json, absent)
 
 
-def print_template(pattern: str, fields: Mapping[str, Any] | None, as_json: bool) -> None:
-    """Print the fields of a template."""
+def print_template(
+    pattern: str, fields: Mapping[str, Any] | None, as_json: bool, absent: str = "no such template"
+) -> None:
+    """Print the fields of a template; `absent` says why there are none."""
     from purser.compose.cli.api.policies_file import write_policies
 
     if as_json:
         print_json({"name": pattern, "fields": fields})
     elif fields is None:
-        out.print(f"{pattern}: no such template.", markup=False)
+        out.print(f"{pattern}: {absent}.", markup=False)
     else:
         typer.echo(write_policies({pattern: fields}), nl=False)
 

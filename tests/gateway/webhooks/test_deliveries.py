@@ -21,6 +21,7 @@ from purser.gateway.access.sealing import Seal, new_key
 from purser.gateway.postgres.deliveries import Deliveries
 from purser.gateway.postgres.webhooks import MOST_PREVIOUS, WebhookFields, Webhooks
 from purser.gateway.webhooks import delivery as sending
+from purser.gateway.webhooks.messages import FIELDS
 from tests.gateway.conftest import RunningGateway, running_gateway
 from tests.support.actors import TESTER
 from tests.support.events import put
@@ -423,6 +424,7 @@ async def test_a_test_reaches_a_webhook_that_is_turned_off(admin: httpx.AsyncCli
     assert (await admin.post(f"/v1/webhooks/{hook['webhook_id']}/test")).status_code == 202
     await receiver.until(1)
     assert receiver.bodies[0]["type"] == "test"
+    assert receiver.bodies[0].keys() == {"id", *FIELDS}
     assert Verifier(hook["secret"]).verify(receiver.got[0][1], receiver.got[0][0])
 
 

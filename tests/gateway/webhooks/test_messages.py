@@ -8,7 +8,7 @@ import pytest
 from purser.budget.postgres.events.events import Event
 from purser.gateway.access.sealing import Seal, new_key
 from purser.gateway.approvals.links import ApprovalLinks
-from purser.gateway.webhooks.messages import is_wanted, payload
+from purser.gateway.webhooks.messages import is_wanted, payload, payload_of_test
 
 LINKS = ApprovalLinks(Seal([new_key()]), "https://purser.example.com/")
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -41,6 +41,14 @@ def test_a_reminder_and_an_escalation_are_messages_of_their_own(
     assert is_wanted(event, (f"approval.{cause}",), None)
     assert is_wanted(event, ("approval",), None)
     assert not is_wanted(event, ("approval.pending",), None)
+
+
+def test_a_test_has_the_fields_of_every_message_and_null_where_it_says_nothing() -> None:
+    sent = payload_of_test("default", "https://purser.example.com", NOW)
+    assert list(sent) == list(payload(approval("opened"), None, "https://purser.example.com", NOW, LINKS))
+    assert {name for name, value in sent.items() if value is not None} == {
+        "type", "at", "tenant", "title", "text", "severity", "url",
+    }  # fmt: skip
 
 
 def test_a_message_names_the_agents_and_tasks_that_wait() -> None:

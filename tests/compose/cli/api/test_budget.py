@@ -108,5 +108,6 @@ def test_a_template_is_set_field_by_field_shown_and_cleared(purser: Commands, na
     shown = purser.json("budget", "show", f"session:{name}-1")
     assert (shown["limit_nano_usd"], shown["sources"]["limit_nano_usd"]) == (250_000_000, f"template {pattern}")
     assert "limit_usd: '0.25'" in purser.run("budget", "show", pattern).stdout
-    purser.json("budget", "set", pattern, "--clear", "limit_nano_usd", "--clear", "approval")
+    emptied = purser.run("budget", "set", pattern, "--clear", "limit_nano_usd", "--clear", "approval")
+    assert emptied.stdout == f"{pattern}: removed.\n"
     assert purser.json("budget", "show", pattern) == {"name": pattern, "fields": None}

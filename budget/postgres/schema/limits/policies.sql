@@ -91,7 +91,7 @@ end $$;
 -- calendar window of another kind may go on with the balance of one that began at the same instant, as a month with that of
 -- its first day: the grants in it were for that window, so they end.
 -- A balance whose window was not the current one until now may have missed changes: its own limit and mode are those that
--- differ, unless they may be those that a task requested.
+-- differ, unless they may be those that a task requested. One of which no entry says a limit, such as of a grant alone, has none.
 create function ledger_post_policies(p_tenant text, p_before applied_policy[], p_by text, p_defaults jsonb, p_now timestamptz)
 returns void language plpgsql as $$
 declare
@@ -108,8 +108,13 @@ begin
              join scopes s on s.tenant = p_tenant and s.scope_id = n.scope_id and s.ended_at is null
              join balances x on x.tenant = p_tenant and x.scope_id = n.scope_id and x.window_start = ledger_window_start(n.win, n.zone, p_now)
              cross join lateral (
-                 select x.seq > 0 and x.window_start <> ledger_window_start(o.win, o.zone, p_now)
-                    and not exists (select from policies r where r.tenant = p_tenant and r.scope_id = n.scope_id and r.task <> '') as moved) m
+                 select x.window_start <> ledger_window_start(o.win, o.zone, p_now)
+                    and (exists (select from balance_moves e where e.tenant = p_tenant and e.scope_id = x.scope_id and e.window_start = x.window_start
+                                   and e.kind in ('hold', 'top_up', 'limit_raised', 'limit_lowered', 'mode_changed'))
+                         or exists (select from closings c where c.tenant = p_tenant and c.scope_id = x.scope_id and c.window_start = x.window_start))
+                    and not exists (
+                        select from policies r where r.tenant = p_tenant and r.scope_id = n.scope_id and r.task <> ''
+                        and (r.limit_tokens = x.limit_tokens or r.limit_nano_usd = x.limit_nano or r.mode = x.mode)) as moved) m
              order by n.scope_id loop
         v_change := case
             when (b.new_tokens < coalesce(b.old_tokens, b.new_tokens + 1)) is true

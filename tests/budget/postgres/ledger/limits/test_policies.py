@@ -67,6 +67,7 @@ async def test_raised_or_lowered_is_judged_by_the_stored_policy_not_by_what_one_
         (["user:u1"], {"limit_tokens": 900}, ["hold", "limit_lowered"]),
         (["user:u1"], {"limit_tokens": 1_000}, ["hold"]),
         (["user:u1", "task:t1"], {"limit_tokens": 1_000}, ["hold"]),  # t1 asks for 500
+        (["user:u1", "task:t2"], {"limit_tokens": 900}, ["hold", "limit_lowered"]),  # t2 asks for no limit
     ],
 )
 async def test_a_balance_whose_window_comes_back_gets_an_entry_of_what_changed_meanwhile(
@@ -75,18 +76,24 @@ async def test_a_balance_whose_window_comes_back_gets_an_entry_of_what_changed_m
     await books.budget("user:u1", limit_tokens=1_000, mode="hard")
     if "task:t1" in path:
         await books.budget("user:u1", task="t1", limit_tokens=500)
+    await books.budget("user:u1", task="t2", warn_at=[0.5])
     await books.hold("k", 1, 0, *path)
     for change in ({"window": "day"}, patch, {"window": "lifetime"}):
         await books.budget("user:u1", **change)
     assert await books.entries("user:u1") == entries
 
 
-async def test_a_balance_that_only_refused_gets_no_entry_when_its_window_comes_back(books: Books) -> None:
+@pytest.mark.parametrize("granted", [0, 500])
+async def test_a_balance_that_held_nothing_gets_no_entry_of_a_limit_when_its_window_comes_back(
+    books: Books, granted: int
+) -> None:
     await books.budget("session:s1", limit_tokens=1_000, mode="hard")
     assert not (await books.ask("k", 1_001)).hold_id
+    if granted:
+        await books.grant("session:s1", granted)
     for window in ("day", "lifetime"):
         await books.budget("session:s1", window=window)
-    assert await books.entries() == []
+    assert await books.entries() == ["grant"] * bool(granted)
 
 
 async def test_a_hard_mode_switched_on_over_the_limit_is_no_overspend(books: Books) -> None:

@@ -5,7 +5,7 @@ import platform
 import sys
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from urllib.parse import urlsplit
 
@@ -44,6 +44,8 @@ from purser.gateway.errors import TemporalUnavailable
 from purser.gateway.tasks.workers import queues
 
 TIMEOUT_S = 10.0
+_POLL_S = 90.0
+"""A live worker was seen no longer ago than this: Temporal lists one that has stopped for minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +272,11 @@ async def _worker(settings: Settings) -> Finding:
         remedy = "Start `purser worker` with the same task queue (PURSER_TASK_QUEUE) and namespace."
         return Finding("worker", "warned", f"no worker polls the task queue {name!r} for {' and '.join(idle)}", remedy)
     pollers = {poller.identity: poller for queue in found for poller in queue.pollers}
-    seen_at = max(poller.seen_at for poller in pollers.values())
-    return Finding("worker", "ok", f"{len(pollers)} on the task queue {name!r}, last seen at {seen_at:%H:%M:%S} UTC")
+    seen_s = (datetime.now(UTC) - max(poller.seen_at for poller in pollers.values())).total_seconds()
+    detail = f"{len(pollers)} on the task queue {name!r}, last seen {max(0, seen_s):.0f} s ago"
+    if seen_s > _POLL_S:
+        return Finding("worker", "warned", detail, "See whether `purser worker` still runs: a poll lasts a minute.")
+    return Finding("worker", "ok", detail)
 
 
 async def _gateway(url: str) -> str:

@@ -97,7 +97,7 @@ def _plain(value: object) -> object:
     """Leave texts and finite numbers as they are, also in collections; convert anything else as a renderer would."""
     match value:
         case Mapping():
-            return {key: _plain(inner) for key, inner in value.items()}
+            return {str(key): _plain(inner) for key, inner in value.items()}
         case list() | tuple():
             return [_plain(inner) for inner in value]
         case float() if not math.isfinite(value):

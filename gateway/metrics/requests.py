@@ -50,6 +50,9 @@ class Metrics:
             "reason",
             values=("given_up", "not_created"),
         )
+        self._proxy_failures = made.counter(
+            "proxy_failures", "Calls through the proxy that an error of the gateway's own has ended."
+        )
         # Looking up labels takes longer than counting; there are few of them.
         self._requests, self._seconds, self._steps = cache(requests.labels), cache(seconds.labels), cache(steps.labels)
 
@@ -69,6 +72,10 @@ class Metrics:
     def stepped(self, step: str) -> None:
         """Counts a step of a hold: `attempted`, `settled`, `released`, `extended`, or `refused` for an addition."""
         self._steps(step).inc()
+
+    def proxy_failed(self) -> None:
+        """Counts a call through the proxy that ends with an error which is neither its provider's nor its budget's."""
+        self._proxy_failures.inc()
 
     def webhook_failed(self, reason: str) -> None:
         """Counts a webhook message that is not delivered: `given_up`, or `not_created`."""

@@ -119,6 +119,8 @@ class ProxyAnswer(Response, ABC):
         known = isinstance(error, NotAdmitted | ProviderError) or problem_of(error) is not None
         if not known:
             _log.error("call failed", error=type(error).__name__)
+            if not isinstance(error, OSError):  # of a client that is gone
+                self._use.metrics.proxy_failed()
         if isinstance(error, LedgerUnavailable):
             self._use.metrics.calls.ledger_unavailable("http")
         denial = denial_of(error, self._use.public_url)

@@ -1,4 +1,4 @@
-"""Answers to clients that stop reading or are gone."""
+"""Answers to clients that stop reading or are gone, and those that a bug ends."""
 
 import asyncio
 from typing import Any, ClassVar, cast
@@ -8,6 +8,7 @@ from starlette.types import Message
 
 from purser.activities.models.partial_replies import PartialReply
 from purser.budget.usage import Usage
+from purser.gateway.metrics.requests import Metrics
 from purser.gateway.proxy import answer
 from purser.gateway.proxy.answer import ChatAnswer
 from purser.gateway.proxy.chat_call import ChatCall, OnChoice
@@ -39,10 +40,19 @@ async def never() -> Message:
     raise AssertionError
 
 
-def answer_of(*, stream: bool) -> ChatAnswer:
+class Broken(Replied):
+    """A call that runs into a bug of the gateway once its model has said something."""
+
+    async def run(self, partial: PartialReply, on_choice: OnChoice) -> Charged:
+        """Fails."""
+        await super().run(partial, on_choice)
+        raise LookupError("a bug")
+
+
+def answer_of(call: Replied, *, stream: bool, metrics: Metrics | None = None) -> ChatAnswer:
     body = ChatBody.model_validate({"model": "gpt-4o", "messages": HELLO, "stream": stream})
-    use = cast(Services, type("Use", (), {"public_url": ""}))
-    return ChatAnswer(cast(ChatCall, Replied()), ChatDialect(body), error_of, use)
+    use = cast(Services, type("Use", (), {"public_url": "", "metrics": metrics}))
+    return ChatAnswer(cast(ChatCall, call), ChatDialect(body), error_of, use)
 
 
 async def test_a_client_that_stops_reading_before_the_end_of_a_stream_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +65,7 @@ async def test_a_client_that_stops_reading_before_the_end_of_a_stream_is_gone(mo
             await asyncio.Event().wait()
 
     async with asyncio.timeout(60):
-        await answer_of(stream=True)({"type": "http"}, never, send)
+        await answer_of(Replied(), stream=True)({"type": "http"}, never, send)
     assert sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False}
 
 
@@ -67,5 +77,18 @@ async def test_nothing_follows_a_whole_answer_that_could_not_be_sent() -> None:
         if message["type"] == "http.response.body":
             raise OSError("the client is gone")
 
-    await answer_of(stream=False)({"type": "http"}, never, send)
+    await answer_of(Replied(), stream=False)({"type": "http"}, never, send)
     assert sent == ["http.response.start", "http.response.body"]
+
+
+@pytest.mark.parametrize(("stream", "status"), [(False, 500), (True, 200)])
+async def test_a_bug_ends_the_answer_and_is_counted_also_after_a_stream_has_begun(stream: bool, status: int) -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    metrics = Metrics()
+    await answer_of(Broken(), stream=stream, metrics=metrics)({"type": "http"}, never, send)
+    assert (sent[0]["status"], sent[-1].get("more_body", False)) == (status, False)
+    assert metrics.registry.get_sample_value("purser_proxy_failures_total") == 1

@@ -57,6 +57,7 @@ class Scrapes:
             for name in sorted(set().union(*self._taken))
             if name.partition("{")[0] in Asked.by(_EXPRESSIONS[alert]).metrics
         ]
+        series.append({"series": 'up{job="purser-worker"}', "values": f"1x{self.minute}"})
         expected = [(minute, [{"labels": "{}", "value": 1}]) for minute in firing] + [(minute, []) for minute in silent]
         checks = [
             {"expr": _FIRES.format(alert=alert), "eval_time": f"{minute}m", "exp_samples": samples}

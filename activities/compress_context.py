@@ -56,7 +56,7 @@ class CompressionTarget:
     budget: int
     """Context budget in tokens."""
     upto: int = END
-    """The last message that windows of an agent show of the session's own conversation."""
+    """The agent's input: its windows show nothing of the session's own conversation after it."""
 
 
 ResolveTarget = Callable[[CompressInput], Awaitable[CompressionTarget]]

@@ -202,7 +202,7 @@ async def _compression_target(
             agent_context.model,
             agent_context.context,
             agent_context.window_tokens,
-            agent_context.question.seq - 1,
+            agent_context.question.seq,
         )
     personal = await dependencies.stores.sessions.settings.personal(request.tenant, request.session_id)
     context = personal.resolved(dependencies.settings.context).settings

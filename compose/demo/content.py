@@ -9,13 +9,14 @@ from importlib import resources
 from typing import Any
 
 from purser.compose.demo.provider.recorded import Recording
-from purser.compose.demo.provider.script import Rule, Script
+from purser.compose.demo.provider.script import Match, Rule, Script
 from purser.compose.demo.tools.records import definition
 from purser.context.conversation.messages import Message
 
 AGENT_TOOLS = {"timeline": ("look_up",), "impact": ("look_up", "add_up"), "cause": ("look_up", "add_up")}
-PACE = Script(rules=(Rule(chunk_delay_ms=40),))
-"""The pace of answers: 16 tokens per 40 ms."""
+PACE = Script(rules=(Rule(match=Match(agent="lead"), chunk_delay_ms=300), Rule(chunk_delay_ms=40)))
+"""The pace of answers: 16 tokens per 40 ms. The first agent takes its time: meanwhile the session is compressed, so
+that each run tells the same story."""
 
 
 def conversation() -> list[Message]:

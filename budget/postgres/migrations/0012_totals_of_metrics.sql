@@ -35,7 +35,8 @@ alter table approval_totals alter column tenant set (n_distinct = 1);
 
 -- Counts each hold once, although its answer repeats; an event for the first of each scope, window and outcome. The
 -- outcomes are those of the gate, one element for each hold and scope.
-create or replace function ledger_count_shadow(p_tenant text, p_holds bigint[], p_scopes text[], p_outcomes text[], p_delays bigint[], p_now timestamptz)
+create or replace function ledger_count_shadow(p_tenant text, p_holds bigint[], p_scopes text[], p_outcomes text[], p_delays bigint[],
+                                    p_now timestamptz)
 returns void language sql as $$
     with given as (
         select c.* from unnest(p_holds, p_scopes, p_outcomes, p_delays) c (hold_id, scope, outcome, delay_ms)

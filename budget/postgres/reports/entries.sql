@@ -46,7 +46,8 @@ with page_before as materialized (
         join moves m on m.tenant = $1 and m.number = j.number and ($8::bigint is null or m.entry_id < $8)) e
     order by e.entry_id desc limit $9
 )
-select e.*, a.*, l.*, calendar_start(e.window_start) as began, rolling_length(e.window_start) as length, s.kind || ':' || s.id as scope, h.key, h.path, h.model, h.task
+select e.*, a.*, l.*, calendar_start(e.window_start) as began, rolling_length(e.window_start) as length,
+       s.kind || ':' || s.id as scope, h.key, h.path, h.model, h.task
 from page e
 join scopes s on s.tenant = e.tenant and s.scope_id = e.scope_id
 left join holds h on h.tenant = e.tenant and h.hold_id = e.hold_id

@@ -165,7 +165,7 @@ GUARDS = {
         test_calendar.test_under_a_stored_limit_no_request_counts_in_another_window,
     ),
     "raised or lowered is judged by the stored policy": Guard(
-        "o.limit_tokens as old_tokens",
+        "case when m.moved then x.limit_tokens else o.limit_tokens end as old_tokens",
         "x.limit_tokens as old_tokens",
         test_policies.test_raised_or_lowered_is_judged_by_the_stored_policy_not_by_what_one_task_asked_for,
     ),

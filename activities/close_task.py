@@ -8,7 +8,7 @@ from purser.activities.postgres.agents import Agents, TaskRecord
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.ledger.ledger import Ledger
 from purser.context.conversation.messages import Message, speaker_name
-from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.conversations import Conversations, origin_of_replies
 from purser.workflows.contract import ActivityName, TaskClosing
 
 
@@ -37,7 +37,7 @@ class CloseTask:
         ]
         async with connected(self.pool, None) as own, own.transaction():
             if await self.agents.close_task(tenant, outcome.task_id, outcome.status, own, reason=outcome.reason):
-                origin = f"task:{outcome.task_id}:replies"
+                origin = origin_of_replies(outcome.task_id)
                 await self.conversations.append(tenant, session_id, published, origin=origin, connection=own)
                 await self.ledger.end_scopes(tenant, record.task.own_scopes, own)
 

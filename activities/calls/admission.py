@@ -39,7 +39,7 @@ from purser.budget.usage import Usage
 from purser.context.conversation.conversations import Conversation
 from purser.context.conversation.messages import speaker_name
 from purser.context.errors import WindowTooSmall
-from purser.context.postgres.conversation.conversations import Conversations
+from purser.context.postgres.conversation.conversations import Conversations, origin_of_replies
 from purser.context.strategies import STRATEGIES
 from purser.context.tokens.calibration import is_calibrated
 from purser.context.windows import plan_window
@@ -50,8 +50,6 @@ from purser.context.windows.plans import MemoryRef, PersonalRef, WindowPlan
 from purser.workflows.contract import AdmitInput, AdmitResult, Plan, ToolCall
 
 _log = logging.getLogger(__name__)
-_REPLIES = "task:%:replies"
-"""Origins under which tasks append the last replies of their agents to a session, as a pattern."""
 _Session = tuple[Conversation, Mapping[int, str]]
 """The session's own conversation, and the lines above its messages."""
 _Texts = tuple[_Session, Conversation, PersonalRef | None, MemoryRef | None]
@@ -146,7 +144,7 @@ class Admission:
             within=_within(agent_context),
         )  # fmt: skip
         said = [ref.seq for ref in found.messages if ref.role == "assistant" and not ref.call_ids]
-        names = await self.conversations.names(tenant, session_id, said, origin=_REPLIES) if said else {}
+        names = await self.conversations.names(tenant, session_id, said, origin=origin_of_replies("%")) if said else {}
         # Not every provider passes names on: without a line, the replies of all agents would be the agent's own.
         own_name = speaker_name(agent_context.ref.agent_id)
         return found, {seq: reply_line(name) for seq, name in names.items() if name != own_name}

@@ -47,6 +47,11 @@ END = 2**53 - 1
 """Greater than every sequence number."""
 
 
+def origin_of_replies(task_id: str) -> str:
+    """Origin of the last replies that a task appends to its session; of `%`, a pattern of `like` for all tasks."""
+    return f"task:{task_id}:replies"
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A stored message as listed."""

@@ -18,7 +18,7 @@ from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Path
 from purser.context.conversation.messages import Message, speaker_name
 from purser.context.errors import SessionDeleted
-from purser.context.postgres.conversation.conversations import END
+from purser.context.postgres.conversation.conversations import END, origin_of_replies
 from purser.context.postgres.memory.index import MemoryIndex
 from purser.context.postgres.memory.vectors import Key, MemoryVectors
 from purser.context.postgres.sessions.payers import Payers
@@ -160,7 +160,7 @@ class Memory:
 
     async def _indexed(self, *asked: object) -> "_Indexed":
         async with connected(self._pool, None) as own:
-            return _Indexed.of(await own.fetch(_SQL["words"], *asked))
+            return _Indexed.of(await own.fetch(_SQL["words"], *asked, origin_of_replies("%")))
 
     async def _rows(self, tenant: str, indexed: "_Indexed", hits: Sequence[Hit]) -> list[asyncpg.Record]:
         """The messages of hits, in time order."""

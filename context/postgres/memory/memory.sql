@@ -3,7 +3,7 @@
 -- Without a term: the sessions that a search may read, which are $2, unless it belongs to another user, and all sessions of the
 -- user $3, if there is one; by how many messages the index of each is behind; and its indexed threads, if it has any, with the
 -- flags of all turns, of the session $2 the numbers of messages in blocks that reach $4, and the number of the last turn if it is
--- the reply of an agent that its task published in the session's own conversation.
+-- the reply of an agent that its task published in the session's own conversation, under an origin like $7.
 -- Of the terms $5: their postings, the rarest terms first, until they reach $6 postings.
 with searched as materialized (
     select s.session_id, s.next_seq - 1 - coalesce(i.last_seq, 0) as behind
@@ -14,7 +14,7 @@ with searched as materialized (
            string_agg(t.flags, '' order by t.block) as flags,
            string_agg(case when t.session_id = $2 and t.last_seq >= $4 then t.seqs end, '' order by t.block) as seqs,
            (select l.seq from session_message(h.tenant, h.session_id, max(t.last_seq)) as l
-            cross join (select 'task:' || split_part(h.thread, '/', 1) || ':replies' as origin) as o
+            cross join (select replace($7, '%', split_part(h.thread, '/', 1)) as origin) as o
             -- As a range, in order, for the same reason as in `session_message`.
             cross join lateral (
                 select c.body from messages c where c.tenant = h.tenant and c.session_id = h.session_id

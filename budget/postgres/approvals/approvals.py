@@ -182,7 +182,7 @@ class Approvals:
 
         Args:
             tenant, key: the key of the calls.
-            of_workflow: whether the wait of a workflow ends too. Nothing tells it, so only itself may say so.
+            of_workflow: whether the wait of a workflow ends too. The workflow is not told, so only it may ask for this.
 
         Returns:
             The ids of the requests for which it has waited.

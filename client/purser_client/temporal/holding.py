@@ -185,7 +185,7 @@ def _path(info: activity.Info, input: ExecuteActivityInput) -> list[str]:
 
 
 def _is_cancelled() -> bool:
-    """Whether no attempt follows: only then; after the stop of a worker, a time-out or a reset one does."""
+    """Whether no further attempt follows, as one does after the stop of a worker, a time-out or a reset."""
     details = activity.cancellation_details()
     return details is not None and details.cancel_requested
 

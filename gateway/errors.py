@@ -121,8 +121,8 @@ class OutcomeUnknown(GatewayError, LedgerUnavailable):
 class GatewayStopping(GatewayError):
     """The gateway has been asked to stop."""
 
-    def __init__(self) -> None:
-        super().__init__("the gateway is stopping: it finishes requests in progress")
+    def __init__(self, message: str = "the gateway is stopping: it finishes requests in progress") -> None:
+        super().__init__(message)
 
 
 class TemporalUnavailable(GatewayError):

@@ -4,6 +4,7 @@ Holds, attempts, settlements, tasks and decisions have their own key, number or 
 pausing, resuming and cancelling are idempotent by nature; reads change nothing. All other POSTs take the header.
 """
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
@@ -66,12 +67,13 @@ class Once:
         Raises:
             KeyReused: the key is bound to another request.
             AlreadyMade: the answer contained a secret, which is shown once.
-            OutcomeUnknown: the ledger did not answer, and nothing tells a repetition of the request from another one.
+            OutcomeUnknown: the ledger did not answer, or the gateway stops before it does, and nothing tells a
+                repetition of the request from another one.
         """
         if self._key is None:
             try:
                 return await act(None)
-            except LedgerUnavailable as error:
+            except (LedgerUnavailable, asyncio.CancelledError) as error:  # cancelled: the gateway stops
                 if repeatable:
                     raise
                 raise OutcomeUnknown from error

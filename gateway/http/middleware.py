@@ -65,7 +65,7 @@ async def observed(app: ASGIApp, metrics: Metrics, scope: Scope, receive: Receiv
         await app(scope, receive, watch)
     except ClientDisconnect:
         pass  # nobody is left to answer
-    except Exception as error:
+    except (Exception, asyncio.CancelledError) as error:
         if status:  # too late for another response: the server closes the connection
             raise
         if isinstance(error, LedgerUnavailable):

@@ -4,6 +4,7 @@ A verdict is never a problem. `detail` names the offending part, `remedy` says w
 secret.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -138,9 +139,7 @@ _KINDS: Mapping[type[Exception], _Kind] = {
         "secret-unreadable", 503, "A secret cannot be read", "Add the key that encrypted it to PURSER_SECRETS_KEY."
     ),
     gateway.TaskEnded: _Kind("task-ended", 409, "The task has ended", "Submit a new task."),
-    gateway.GatewayStopping: _Kind(
-        "stopping", 503, "Stopping", "Send new requests to another gateway.", RETRY_AFTER_MS
-    ),
+    gateway.GatewayStopping: _Kind("stopping", 503, "Stopping", "Send the request to another gateway.", RETRY_AFTER_MS),
     gateway.TemporalUnavailable: _Kind(
         "temporal-unavailable", 503, "Temporal is unavailable", "Send the same request again.", RETRY_AFTER_MS
     ),
@@ -149,9 +148,12 @@ _FIGURES = ("state", "scope", "limit", "spent", "held", "requested")
 """Fields of a problem that some errors know."""
 
 
-def problem_of(error: Exception) -> SentProblem | None:
-    """The problem for an error of a package; `None` for an unexpected error."""
+def problem_of(error: BaseException) -> SentProblem | None:
+    """The problem for an error of a package or for a request that was cancelled; `None` for an unexpected error."""
     match error:
+        case asyncio.CancelledError():
+            # The server does that to what has not ended within its time to stop.
+            return problem_of(gateway.GatewayStopping("the gateway stopped before it had answered"))
         case budget.DecisionRefused():
             status = HTTPStatus.CONFLICT if error.reason == "closed" else HTTPStatus.FORBIDDEN
             return _problem("decision-refused", status, "The decision is refused", str(error), reason=error.reason)

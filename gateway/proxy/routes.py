@@ -1,5 +1,6 @@
 """`/openai` and `/anthropic`: clients of both with another `base_url` call any model under a budget."""
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
@@ -108,7 +109,7 @@ class ProxyErrors:
 
         try:
             await self._app(scope, receive, watch)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             if begun or (problem_of(error) is None and not isinstance(error, Unsupported)):
                 raise
             if isinstance(error, LedgerUnavailable):

@@ -70,7 +70,7 @@ class Denial:
         return found
 
 
-def denial_of(error: Exception, public_url: str) -> Denial:
+def denial_of(error: BaseException, public_url: str) -> Denial:
     """The answer to an error of a call."""
     match error:
         case NotAdmitted():

@@ -82,7 +82,9 @@ async def test_a_client_that_reads_nothing_is_disconnected(monkeypatch: pytest.M
     with capture_logs() as logs:
         await client.follow(quiet=False)
     assert client.closed == ["content", "place"]
-    assert [entry["event"] for entry in logs] == ["event stream closed: the client does not read"]
+    # Other work of the process may have something to say meanwhile.
+    said = [entry["event"] for entry in logs if "stream" in entry["event"]]
+    assert said == ["event stream closed: the client does not read"]
 
 
 async def test_a_heartbeat_that_is_not_read_ends_a_quiet_stream(monkeypatch: pytest.MonkeyPatch) -> None:

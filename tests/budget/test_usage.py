@@ -277,6 +277,7 @@ def test_the_dictionary_round_trips_through_json(usage: Usage, rest: int, estima
     assert Usage.from_dict(json.loads(json.dumps(usage.to_dict()))) == usage
 
 
+@pytest.mark.proof  # imports LiteLLM, which takes seconds
 def test_litellms_own_transformations_are_read_without_double_counting() -> None:
     script = """
 import json, os

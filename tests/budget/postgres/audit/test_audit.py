@@ -1,5 +1,6 @@
 """The audit finds tampered rows, each kind by its own check."""
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import asyncpg
@@ -9,7 +10,7 @@ from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.policy_sets import PolicySets
-from tests.budget.postgres.audit.tampering import copied, tamper
+from tests.budget.postgres.audit.tampering import made, tamper
 from tests.support.actors import TESTER
 from tests.support.approvals import BOB, NOW, open_desk
 from tests.support.ledger import TENANT, Books, request
@@ -17,16 +18,23 @@ from tests.support.ledger import TENANT, Books, request
 TASK = ("session:s1", "task:t1")
 
 
+@pytest.fixture(scope="module")
+async def common(postgres_server: str, template: str) -> AsyncIterator[Pool]:
+    """A sound ledger of all tests that leave it as it is."""
+    async with made(postgres_server, template, make) as pool:
+        yield pool
+
+
 @pytest.fixture
-async def sound(pool: Pool, kept: str) -> Pool:
-    """A ledger with everything in it: holds in every state, overrun, charges that were presumed or late, policies that
-    changed, a grant that ended and one that did not, approvals."""
-    await copied(pool, kept, make)
+async def own(pool: Pool) -> Pool:
+    """The same ledger, to change."""
+    await make(pool)
     return pool
 
 
 async def make(pool: Pool) -> None:
-    """Makes that ledger with the ledger's verbs."""
+    """A ledger with everything in it: holds in every state, overrun, charges that were presumed or late, policies that
+    changed, a grant that ended and one that did not, approvals."""
     books = Books.on(pool)
     await books.budget("session:s1", limit_tokens=2_000)
     await books.budget("session:s1", limit_tokens=1_000, limit_nano_usd=1_000, mode="hard")
@@ -193,15 +201,15 @@ SETTLED = f"(select number from journal where kind = 'settle' and hold_id = {ONE
         ("templates", "delete from policy_templates; delete from templated_policies"),
     ],
 )  # fmt: skip
-async def test_tampering_is_found(sound: Pool, check: str, sql: str) -> None:
-    assert await tamper(sound, sql, check) == {check}
+async def test_tampering_is_found(common: Pool, check: str, sql: str) -> None:
+    assert await tamper(common, sql, check) == {check}
 
 
-async def test_policies_and_templates_that_were_removed_are_no_difference(sound: Pool) -> None:
-    sets = PolicySets(sound, Books.on(sound).policies)
+async def test_policies_and_templates_that_were_removed_are_no_difference(own: Pool) -> None:
+    sets = PolicySets(own, Books.on(own).policies)
     assert await sets.apply(TENANT, {}, by=TESTER, prune=True)
-    assert await sound.fetchval("select count(*) from policy_templates") == 0
-    assert (await audit(sound)).ok
+    assert await own.fetchval("select count(*) from policy_templates") == 0
+    assert (await audit(own)).ok
 
 
 async def test_a_grant_to_which_two_people_agreed_has_the_earlier_of_their_ends(pool: Pool) -> None:
@@ -214,11 +222,11 @@ async def test_a_grant_to_which_two_people_agreed_has_the_earlier_of_their_ends(
         assert (await audit(pool)).ok
 
 
-async def test_a_difference_names_the_scope_the_window_and_the_figures(sound: Pool) -> None:
-    await sound.execute(
+async def test_a_difference_names_the_scope_the_window_and_the_figures(own: Pool) -> None:
+    await own.execute(
         "update balances set held_tokens = 77 where scope_id = (select scope_id from scopes where id = 't1')"
     )
-    (difference,) = (await audit(sound)).differences
+    (difference,) = (await audit(own)).differences
     assert difference == {
         "check": "balances",
         "what": "a balance differs from its entries, or from its holds, attempts and grants",
@@ -232,22 +240,22 @@ async def test_a_difference_names_the_scope_the_window_and_the_figures(sound: Po
     }
 
 
-async def test_the_audit_counts_what_it_checked(sound: Pool) -> None:
-    checked = (await audit(sound)).checked
+async def test_the_audit_counts_what_it_checked(common: Pool) -> None:
+    checked = (await audit(common)).checked
     assert (checked["holds"], checked["attempts"], checked["grants"], checked["balances"]) == (7, 4, 2, 2)
-    assert checked["entries"] == await sound.fetchval("select count(*) from entries")
+    assert checked["entries"] == await common.fetchval("select count(*) from entries")
 
 
-async def test_an_audit_blocks_no_writer_and_sees_one_snapshot(sound: Pool) -> None:
-    books = Books.on(sound)
-    async with sound.acquire() as own, own.transaction():
-        await books.ledger.hold(TENANT, request("during", 10, 1, *TASK), own)
-        assert (await audit(sound)).ok
-    assert (await audit(sound)).ok
+async def test_an_audit_blocks_no_writer_and_sees_one_snapshot(own: Pool) -> None:
+    books = Books.on(own)
+    async with own.acquire() as writer, writer.transaction():
+        await books.ledger.hold(TENANT, request("during", 10, 1, *TASK), writer)
+        assert (await audit(own)).ok
+    assert (await audit(own)).ok
 
 
 @pytest.mark.parametrize("table", ["journal", "postings"])
 @pytest.mark.parametrize("sql", ["update {} set at = now()", "delete from {}", "truncate {}"])
-async def test_entries_cannot_be_changed_or_removed(sound: Pool, table: str, sql: str) -> None:
+async def test_entries_cannot_be_changed_or_removed(common: Pool, table: str, sql: str) -> None:
     with pytest.raises(asyncpg.RaiseError, match="append-only: write a correction instead"):
-        await sound.execute(sql.format(table))
+        await common.execute(sql.format(table))

@@ -1,11 +1,13 @@
 """The audit finds tampering in a ledger whose oldest part was deleted: closings, their record, and what is left."""
 
+from collections.abc import AsyncIterator
+
 import pytest
 
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import Pool
 from tests.budget.postgres.audit.history import History, close_all, forget
-from tests.budget.postgres.audit.tampering import copied, tamper
+from tests.budget.postgres.audit.tampering import made, tamper
 
 BALANCE = [f"{part}_{unit}" for part in ("spent", "held", "granted", "overrun") for unit in ("tokens", "nano")]
 BASES = [f"{part}_{unit}" for part in ("rolled", "gone") for unit in ("tokens", "nano")]
@@ -35,11 +37,11 @@ async def make(pool: Pool) -> None:
     assert closed > 3
 
 
-@pytest.fixture
-async def shortened(pool: Pool, kept: str) -> Pool:
+@pytest.fixture(scope="module")
+async def shortened(postgres_server: str, template: str) -> AsyncIterator[Pool]:
     """A ledger whose oldest ranges were deleted, with holds on both sides of the last one."""
-    await copied(pool, kept, make)
-    return pool
+    async with made(postgres_server, template, make) as pool:
+        yield pool
 
 
 @pytest.mark.parametrize(

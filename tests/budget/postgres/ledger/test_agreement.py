@@ -28,6 +28,7 @@ from purser.budget.scopes import Kind, Path, Scope
 from purser.budget.windows import Window, read_window, rolling_key, window_bounds
 from tests.support.actors import TESTER
 from tests.support.budgets.policies import SHARES, patches
+from tests.support.runs.proof import sized
 from tests.support.views import PATH, Case, cases
 
 EXAMPLES = settings(
@@ -246,7 +247,7 @@ def instants_near_changes(zone: str) -> list[datetime]:
             found += [day + timedelta(minutes=minutes) for minutes in range(-2_880, 2_880, 15)]
             found += [day + timedelta(hours=hours) for hours in range(-200, 200)]
         day = following
-    return found[:: max(1, len(found) // 3_000)] or [datetime(2020, 2, 29, 23, 59, 59, tzinfo=UTC)]
+    return found[:: max(1, len(found) // sized(600, 3_000))] or [datetime(2020, 2, 29, 23, 59, 59, tzinfo=UTC)]
 
 
 @pytest.mark.parametrize("window", [Window.HOUR, Window.DAY, Window.WEEK, Window.MONTH])

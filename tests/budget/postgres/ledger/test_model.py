@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from purser.budget.errors import AttemptConflict, HoldClosed
 from purser.budget.gate import Amount
 from tests.support.ledger import TENANT, Books
+from tests.support.runs.proof import sized
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LIMITS = {"session:s1": 14_000, "task:t1": 8_000, "task:t2": None}
@@ -102,7 +103,7 @@ async def test_the_ledger_equals_the_model_after_every_step(books: Books, seed: 
     dice, model, now, outcomes = random.Random(seed), Model(), NOW, Counter[str]()
     for scope, limit in LIMITS.items():
         await books.budget(scope, limit_tokens=limit, mode="hard")
-    for turn in range(500):
+    for turn in range(sized(200, 500)):
         now += timedelta(seconds=dice.randint(0, 20))
         books.at(now)
         key = dice.choice(list(model.holds)[-6:]) if turn > 6 else ""

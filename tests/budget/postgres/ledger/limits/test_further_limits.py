@@ -22,6 +22,7 @@ from purser.budget.scopes import Kind, Path, Scope
 from purser.budget.windows import rolling_length, window_bounds
 from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books, request
+from tests.support.runs.proof import sized
 
 ZONE = "Europe/Berlin"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -71,7 +72,7 @@ async def test_five_limits_decide_as_a_plain_model_of_them_does(books: Books, se
         zone = {} if period in rolling else {"timezone": ZONE}
         await books.budget(f"session:s1@{period}", limit_tokens=limit, mode="hard", **zone)
     stopped = set()
-    for turn in range(150):
+    for turn in range(sized(80, 150)):
         now += timedelta(minutes=dice.choice([0, 1, 5, 20, 60, 60, 400]), seconds=dice.randint(0, 59))
         books.at(now)
         tokens = dice.randint(1, 250)

@@ -207,7 +207,7 @@ async def do_everything(seed: int, pool: Pool, index: int) -> None:
             await asyncio.sleep(0.02)
 
     background = [asyncio.create_task(work()) for work in (sweeper, manager)]
-    await asyncio.gather(*(caller.works(turns=12) for caller in callers))
+    await asyncio.gather(*(caller.works(turns=sized(5, 12)) for caller in callers))
     for task in background:
         assert not task.done(), task.exception()
         task.cancel()

@@ -16,6 +16,7 @@ from purser.budget.scopes import Scope
 from tests.budget.postgres.ledger.parallel.test_together import NOW, POLICIES, SESSIONS, same
 from tests.support.actors import TESTER
 from tests.support.ledger import TENANT, Books, meet, report, request
+from tests.support.runs.proof import sized
 
 Make = Callable[[random.Random, str, int, int], tuple[Step, Step]]
 PATHS = [("user:u1", session, f"task:t{number}") for session in SESSIONS for number in range(2)]
@@ -30,7 +31,7 @@ async def test_a_random_batch_of_steps_is_what_its_steps_are_one_by_one(books: B
     kinds: list[tuple[Steps[Any, Any], Make]] = [
         (ledger._attempts, attempt), (ledger._extensions, extension), (ledger._releases, release)
     ]  # fmt: skip
-    for turn in range(30):
+    for turn in range(sized(12, 30)):
         now += timedelta(minutes=dice.choice([0, 0, 1, 30]))
         books.at(now)
         holds += await held(books, turn, dice)

@@ -14,6 +14,7 @@ from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, se
 from purser.budget.scopes import Path, Scope
 from tests.support.actors import TESTER
 from tests.support.ledger import Books, report
+from tests.support.runs.proof import sized
 
 TEAM = Scope.parse("tag:team=search")
 SESSIONS = ("session:hard", "session:asks", "session:soft", "session:shadow", "session:full")
@@ -59,7 +60,7 @@ async def test_a_random_batch_is_what_its_calls_are_one_by_one(books: Books, see
             patch = PolicyPatch.parse(fields)
             await books.policies.set(tenant, Scope.parse(scope), patch, by=TESTER)
     taken = left = overran = 0
-    for turn in range(40):
+    for turn in range(sized(16, 40)):
         now += timedelta(minutes=dice.choice([0, 0, 1, 30]))
         books.at(now)
         requests = [asked(dice, turn, number) for number in range(dice.randrange(2, 9))]

@@ -8,20 +8,25 @@ Tests of the proxy share another one, which leads to their provider.
 """
 
 import asyncio
+import subprocess
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 import httpx
 import pytest
 from pydantic import SecretStr
 
 from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.compose.migrate import migrate
 from purser.compose.processes.gateway import run_gateway
 from purser.compose.settings import Settings
+from purser.compose.stack.lock import FileLock
 from purser.compose.stack.ports import LOOPBACK
+from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.gateway.access.roles import Role
 from purser.gateway.access.sealing import new_key
 from purser.gateway.postgres.keys import Keys
@@ -72,6 +77,36 @@ def hook_port() -> Iterator[int]:
     """Of the one address that webhooks may be sent to."""
     with reserved_port() as port:
         yield port
+
+
+@pytest.fixture(scope="session")
+def migrated_data(run_dir: Path) -> Path:
+    """Data of a Postgres that has ended, migrated once per run: on a copy, a server starts in a tenth of the time."""
+
+    async def make(folder: Path) -> None:
+        server = EmbeddedPostgres(folder)
+        try:
+            await migrate(await server.start())
+        finally:
+            await asyncio.to_thread(server.stop)
+
+    made = run_dir / "migrated-postgres"
+    with FileLock(run_dir / "migrated-postgres.making"):
+        if not made.exists():
+            new = run_dir / f"migrated-{uuid.uuid4().hex[:8]}"
+            asyncio.run(make(new))
+            new.rename(made)
+    return made
+
+
+@pytest.fixture
+async def stoppable_postgres(migrated_data: Path, tmp_path: Path) -> AsyncIterator[EmbeddedPostgres]:
+    """A server of the test's own that has not started yet."""
+    # Keeps the owner, which is not the user of the tests where that is root.
+    await asyncio.to_thread(subprocess.check_call, ["cp", "-a", migrated_data, tmp_path / "postgres"])
+    server = EmbeddedPostgres(tmp_path / "postgres")
+    yield server
+    await asyncio.to_thread(server.stop)
 
 
 @pytest.fixture(scope="session")

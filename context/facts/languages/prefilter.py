@@ -6,7 +6,7 @@ which every place of the text may begin a match.
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 FLAGS = re.IGNORECASE
@@ -25,26 +25,27 @@ class Prefiltered:
     """A pattern that ignores case."""
 
     def __init__(self, pattern: str) -> None:
-        self._pattern = re.compile(pattern, FLAGS)
+        self.pattern = pattern
+        """Its source."""
         literals = literals_of(pattern)
         self._digit = _DIGIT in literals
         words = literals - {_DIGIT}
         self._words = tuple(word for word in words if not any(one in word for one in words - {word}))
         self._any = not literals
 
-    @property
-    def pattern(self) -> str:
-        """Its source."""
-        return self._pattern.pattern
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        # Takes longer than reading the literals, and few patterns of a language are ever searched for.
+        return re.compile(self.pattern, FLAGS)
 
     def search(self, text: str) -> re.Match[str] | None:
         """As of `re.Pattern`."""
-        return self._pattern.search(text) if self._may_match(text) else None
+        return self._compiled.search(text) if self._may_match(text) else None
 
     def finditer(self, text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
         """As of `re.Pattern`."""
         if self._may_match(text):
-            yield from self._pattern.finditer(text, start, len(text) if end is None else end)
+            yield from self._compiled.finditer(text, start, len(text) if end is None else end)
 
     def _may_match(self, text: str) -> bool:
         if self._any or (self._digit and _HAS_DIGIT.search(text)):

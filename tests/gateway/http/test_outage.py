@@ -9,7 +9,6 @@ import pytest
 from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError
 
-from purser.compose.migrate import migrate
 from purser.compose.settings import Settings
 from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.compose.stack.postgres import EmbeddedPostgres
@@ -29,22 +28,14 @@ TASK = {
 @pytest.mark.usefixtures("own_gateway")
 class TestWithoutPostgres:
     @pytest.fixture
-    async def postgres(self, tmp_path: Path) -> Any:
-        server = EmbeddedPostgres(tmp_path / "postgres")
-        yield server
-        await asyncio.to_thread(server.stop)
-
-    @pytest.fixture
-    async def dsn(self, postgres: EmbeddedPostgres) -> str:
-        dsn = await postgres.start()
-        await migrate(dsn)
-        return dsn
+    async def dsn(self, stoppable_postgres: EmbeddedPostgres) -> str:
+        return await stoppable_postgres.start()
 
     async def test_every_request_is_503_with_retry_after_and_works_again_later(
-        self, gateway: RunningGateway, admin: httpx.AsyncClient, postgres: EmbeddedPostgres
+        self, gateway: RunningGateway, admin: httpx.AsyncClient, stoppable_postgres: EmbeddedPostgres
     ) -> None:
         assert (await admin.post("/v1/holds", json=HOLD)).json()["verdict"] == "allow"
-        await asyncio.to_thread(postgres.stop)
+        await asyncio.to_thread(stoppable_postgres.stop)
         for request in (
             admin.post("/v1/holds", json=HOLD | {"key": "k2"}),
             admin.post("/v1/holds/1/settle", json={"attempt": 1, "usage": {"total": 1}}),
@@ -61,7 +52,7 @@ class TestWithoutPostgres:
         assert (await admin.get("/healthz")).status_code == 200
         ready = await admin.get("/readyz")
         assert (ready.status_code, ready.json()["detail"]) == (503, "missing: postgres, pool")
-        await postgres.start()
+        await stoppable_postgres.start()
         async with asyncio.timeout(20):
             while (answer := await admin.post("/v1/holds", json=HOLD | {"key": "k2"})).status_code == 503:
                 await asyncio.sleep(0.1)

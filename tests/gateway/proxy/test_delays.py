@@ -1,13 +1,10 @@
 """Backpressure, warnings and a ledger that is away, as a client of the proxy meets them."""
 
 import asyncio
-from pathlib import Path
-from typing import Any
 
 import openai
 import pytest
 
-from purser.compose.migrate import migrate
 from purser.compose.stack.postgres import EmbeddedPostgres
 from tests.gateway.proxy.conftest import HELLO, Proxy
 
@@ -34,22 +31,14 @@ async def test_a_call_is_not_sent_before_its_backpressure_delay_ends(proxy: Prox
 @pytest.mark.stack
 class TestWithoutPostgres:
     @pytest.fixture
-    async def postgres(self, tmp_path: Path) -> Any:
-        server = EmbeddedPostgres(tmp_path / "postgres")
-        yield server
-        await asyncio.to_thread(server.stop)
-
-    @pytest.fixture
-    async def dsn(self, postgres: EmbeddedPostgres) -> str:
-        dsn = await postgres.start()
-        await migrate(dsn)
-        return dsn
+    async def dsn(self, stoppable_postgres: EmbeddedPostgres) -> str:
+        return await stoppable_postgres.start()
 
     async def test_a_call_is_503_and_reaches_no_provider(
-        self, dsn: str, proxy: Proxy, postgres: EmbeddedPostgres
+        self, dsn: str, proxy: Proxy, stoppable_postgres: EmbeddedPostgres
     ) -> None:
         client = (await proxy.openai(purser_session="s1")).with_options(max_retries=0)
-        await asyncio.to_thread(postgres.stop)
+        await asyncio.to_thread(stoppable_postgres.stop)
         with pytest.raises(openai.InternalServerError) as away:
             await client.chat.completions.create(model="gpt-4o", messages=HELLO)
         assert (away.value.status_code, away.value.code) == (503, "ledger_unavailable")

@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -12,11 +13,6 @@ from tests.support.servers.metrics import Asked
 from tests.support.servers.monitoring import PROMETHEUS, program
 
 RULES = PROMETHEUS / "rules.yml"
-_EXPRESSIONS = {
-    rule["alert"]: rule["expr"]
-    for group in yaml.safe_load(RULES.read_text("utf-8"))["groups"]
-    for rule in group["rules"]
-}
 _FIRES = 'count(ALERTS{{alertname="{alert}",alertstate="firing"}})'
 
 
@@ -55,7 +51,7 @@ class Scrapes:
         series = [
             {"series": name.replace("{", '{job="purser-worker",', 1), "values": " ".join(self._values(name))}
             for name in sorted(set().union(*self._taken))
-            if name.partition("{")[0] in Asked.by(_EXPRESSIONS[alert]).metrics
+            if name.partition("{")[0] in Asked.by(_expressions()[alert]).metrics
         ]
         series.append({"series": 'up{job="purser-worker"}', "values": f"1x{self.minute}"})
         expected = [(minute, [{"labels": "{}", "value": 1}]) for minute in firing] + [(minute, []) for minute in silent]
@@ -81,6 +77,13 @@ class Scrapes:
         for scrape in self._taken:
             yield str(scrape[series]) if series in scrape else "stale" if shown else "_"
             shown = series in scrape
+
+
+@cache
+def _expressions() -> Mapping[str, str]:
+    """What each alert asks."""
+    groups = yaml.safe_load(RULES.read_text("utf-8"))["groups"]
+    return {rule["alert"]: rule["expr"] for group in groups for rule in group["rules"]}
 
 
 def _samples(text: str) -> Iterable[tuple[str, float]]:

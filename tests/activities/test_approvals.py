@@ -31,6 +31,7 @@ from purser.workflows.contract import (
     DecisionResult,
 )
 from tests.support.actors import TESTER
+from tests.support.world import BUILD_ID
 
 TENANT = "default"
 TICKET = "https://tickets.example.com/4711"
@@ -204,6 +205,7 @@ async def test_every_value_survives_the_way_through_temporal(
         workflows=[RequestAndDecide],
         activities=[activities.request_approval, activities.record_decision],
         workflow_runner=UnsandboxedWorkflowRunner(),
+        build_id=BUILD_ID,
     ):
         ticket, done = await temporal_client.execute_workflow(
             RequestAndDecide.run, id=str(uuid.uuid4()), task_queue=task_queue

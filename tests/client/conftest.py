@@ -1,23 +1,25 @@
-"""A gateway with a database of the test's own, a provider on loopback, and clients of `purser_client`."""
+"""A gateway, a provider on loopback of the test's own, and clients of `purser_client`."""
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
-from openai import AsyncOpenAI, OpenAI
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient, DefaultHttpxClient, OpenAI
 
+from purser.activities.models.litellm_library import litellm_library
 from purser.compose.demo.provider import Provider, serve_provider
 from purser.compose.settings import Settings
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
 from purser_client import AsyncPurser, BudgetBody, Patience, Purser
-from tests.gateway.conftest import RunningGateway, on, running_gateway
+from tests.gateway.conftest import RunningGateway, on, reaching_with, running_gateway, serving
 from tests.gateway.conftest import hook_port as hook_port
 from tests.gateway.conftest import plain_settings as plain_settings
 from tests.support.actors import TESTER
+from tests.support.databases import Cleaners, WarmPools, create
 
 MODEL = "gpt-4o"
 PRICES = '{"gpt-4o": {"input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06, "max_output_tokens": 4096}}'
@@ -49,13 +51,23 @@ class World:
         return self.closing.enter_context(Purser(self.gateway.url, await self.key(role), patience=PATIENCE))
 
     async def openai(self) -> AsyncOpenAI:
-        """A client of the provider."""
-        made = AsyncOpenAI(base_url=self.provider.api_base, api_key="none", max_retries=0)
+        """A client of the provider. It reads no certificates, which takes longer than most requests."""
+        made = AsyncOpenAI(
+            base_url=self.provider.api_base,
+            api_key="none",
+            max_retries=0,
+            http_client=DefaultAsyncHttpxClient(verify=False),
+        )
         return await self.closing.enter_async_context(made)
 
     def plain_openai(self) -> OpenAI:
         """A client of the provider for a thread."""
-        made = OpenAI(base_url=self.provider.api_base, api_key="none", max_retries=0)
+        made = OpenAI(
+            base_url=self.provider.api_base,
+            api_key="none",
+            max_retries=0,
+            http_client=DefaultHttpxClient(verify=False),
+        )
         return self.closing.enter_context(made)
 
     async def limit(self, tokens: int, **fields: object) -> None:
@@ -84,15 +96,41 @@ async def provider() -> AsyncIterator[Provider]:
         yield running
 
 
-@pytest.fixture
-def settings(plain_settings: Settings, dsn: str, task_queue: str, tmp_path: Path) -> Iterator[Settings]:
-    prices = tmp_path / "prices.json"
+@pytest.fixture(scope="session")
+def client_settings(plain_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Settings of every gateway of these tests, without a database and ports."""
+    prices = tmp_path_factory.mktemp("prices") / "prices.json"
     prices.write_text(PRICES)
-    with on(plain_settings, dsn, task_queue) as made:
-        yield made.model_copy(update={"price_file": prices})
+    return plain_settings.model_copy(update={"price_file": prices})
+
+
+@pytest.fixture(scope="session")
+def common_settings(
+    client_settings: Settings, postgres_server: str, template: str, worker_id: str
+) -> Iterator[Settings]:
+    """Settings of the gateway of all these tests."""
+    with serving(client_settings, asyncio.run(create(postgres_server, f"client_{worker_id}", template))) as settings:
+        yield settings
 
 
 @pytest.fixture
-async def world(settings: Settings, provider: Provider) -> AsyncIterator[World]:
-    async with running_gateway(settings) as gateway, AsyncExitStack() as closing:
+async def world(
+    common_settings: Settings, cleaners: Cleaners, warm_pools: WarmPools, provider: Provider
+) -> AsyncIterator[World]:
+    """The gateway of all these tests, without a row in its database."""
+    assert common_settings.dsn is not None
+    async with (
+        cleaners.emptied(common_settings.dsn, numbers=False),
+        reaching_with(common_settings, await warm_pools.of(common_settings.dsn)) as gateway,
+        AsyncExitStack() as closing,
+    ):
         yield World(gateway, provider, closing)
+
+
+@pytest.fixture
+async def own_world(client_settings: Settings, dsn: str, task_queue: str, provider: Provider) -> AsyncIterator[World]:
+    """A gateway of the test's own, which starts tasks of the test's database on the test's queue."""
+    litellm_library()  # or a worker imports it, which on a busy machine takes longer than a test waits
+    with on(client_settings, dsn, task_queue) as settings:
+        async with running_gateway(settings) as gateway, AsyncExitStack() as closing:
+            yield World(gateway, provider, closing)

@@ -74,7 +74,7 @@ def asked(key: object) -> Operation[Any]:
     ],
 )
 def test_it_is_the_same_error_as_the_gateways_and_repeats_no_value(build: Callable[[], Any], field: str | None) -> None:
-    with httpx.Client(base_url="http://127.0.0.1:9") as http, pytest.raises(InvalidRequest) as raised:
+    with httpx.Client(base_url="http://127.0.0.1:9", verify=False) as http, pytest.raises(InvalidRequest) as raised:
         request_of(http, build(), Patience())
     assert raised.value.problem.field == field
     assert raised.value.status == 422
@@ -83,7 +83,7 @@ def test_it_is_the_same_error_as_the_gateways_and_repeats_no_value(build: Callab
 
 
 def test_what_is_sent_is_json_in_utf_8() -> None:
-    with httpx.Client(base_url="http://127.0.0.1:9") as http:
+    with httpx.Client(base_url="http://127.0.0.1:9", verify=False) as http:
         request = request_of(http, sessions.append("s1", ({"content": "ü"},), key=""), Patience())
     assert request.headers["Content-Type"] == "application/json"
     assert request.content.decode() == '{"messages":[{"content":"ü"}],"key":""}'

@@ -8,11 +8,11 @@ from purser.budget.postgres.audit.audit import audit
 from purser_client import BudgetBusy, BudgetRefused
 from tests.client.conftest import MODEL, PATH, World
 
-CALLS = 20
+CALLS = 12
 MESSAGES: Any = [{"role": "user", "content": "hello there"}]
 INPUT = 9
 OUTPUT = 30
-LIMIT = 280
+LIMIT = 170
 
 
 async def test_many_parallel_calls_spend_no_more_than_the_budget(world: World) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
+import pytest
 from temporalio.client import Client, WorkflowHandle
 
 from purser.activities.models.provider import ModelProvider, Timeouts
@@ -51,6 +52,8 @@ T = TypeVar("T")
 TENANT = "acme"
 WITHIN_S = 60.0
 LEASE_S = 30
+BUILD_ID = "tests"
+"""Of workers. By default the SDK reads and hashes the code of all imported modules, for a second or more."""
 
 
 @dataclass
@@ -191,19 +194,39 @@ class World:
 @asynccontextmanager
 async def world(dsn: str, client: Client, task_queue: str, *, background: bool = True) -> AsyncIterator[World]:
     """Creates a world without a worker; without `background` nothing sweeps or sends the outbox."""
+    async with (
+        await create_pool(dsn) as pool,
+        await _create_quick_pool(dsn) as quick,
+        world_of(pool, quick, client, task_queue, background=background) as made,
+    ):
+        yield made
+
+
+@pytest.fixture(scope="session")
+async def quick_pool(own_database: str) -> AsyncIterator[Pool]:
+    """Connections to `emptied_dsn` of admissions inside workflow tasks, which stay open between tests."""
+    async with await _create_quick_pool(own_database) as pool:
+        yield pool
+
+
+async def _create_quick_pool(dsn: str) -> Pool:
+    return await create_pool(dsn, size=4, lock_timeout_ms=LOCK_TIMEOUT_MS)
+
+
+@asynccontextmanager
+async def world_of(
+    pool: Pool, quick: Pool, client: Client, task_queue: str, *, background: bool = True
+) -> AsyncIterator[World]:
+    """Creates a world on connections that are open already: new ones first compile every function that they call."""
     ledger_settings = LedgerSettings(lease_s=LEASE_S, retry_after_ms=200, backpressure=())
     settings = ActivitySettings(lease_ms=LEASE_S * 1_000, retry_ms=50)
     stop = asyncio.Event()
-    async with (
-        await create_pool(dsn) as pool,
-        await create_pool(dsn, size=4, lock_timeout_ms=LOCK_TIMEOUT_MS) as quick_pool,
-        serve_provider(keep_text=True) as provider,
-    ):
+    async with serve_provider(keep_text=True) as provider:
         dispatcher = Dispatcher(Outbox(pool), client, task_queue)
         model_provider = ModelProvider({}, Timeouts(silence_s=2))
         dependencies = Dependencies(
             stores=Stores(ledger=Ledger(pool, ledger_settings), redaction=()),
-            quick=Stores(ledger=Ledger(quick_pool, ledger_settings), redaction=()),
+            quick=Stores(ledger=Ledger(quick, ledger_settings), redaction=()),
             settings=settings,
             prices=PriceBook.load(),
             provider=model_provider,

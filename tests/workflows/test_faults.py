@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from prometheus_client import generate_latest
-from temporalio.client import Client
 
 from purser.compose.demo.provider import Rule
 from purser.compose.demo.provider.wire import Usage
@@ -15,7 +14,7 @@ from purser.context.redaction import custom_detectors, patterns
 from tests.gateway.metrics.test_ledger import metrics
 from tests.support.ledger import Books
 from tests.support.servers.alerts import Scrapes
-from tests.support.world import World, world
+from tests.support.world import World
 from tests.workflows.test_context import SHORT, append_messages
 
 CROWDED = {"strategy": "three_part", "trigger_ratio": 1.0, "max_tokens": 300, "primers_count": 2, "recents_count": 4}
@@ -70,15 +69,12 @@ async def test_compressions_of_which_none_can_be_redacted(
         )  # fmt: skip
 
 
-async def test_an_outbox_that_nobody_can_send(
-    dsn: str, temporal_client: Client, task_queue: str, tmp_path: Path
-) -> None:
-    async with world(dsn, temporal_client, task_queue, background=False) as system:
-        ledger, scrapes = metrics(Books.on(system.pool)), Scrapes()
-        await system.submit(system.agent())
-        scrapes.take(await ledger.text(), minutes=2)
-        await system.pool.execute("update outbox set created_at = created_at - interval '2 minutes'")
-        scrapes.take(await ledger.text(), minutes=3)
-        await system.dispatcher.dispatch()
-        scrapes.take(await ledger.text())
+async def test_an_outbox_that_nobody_can_send(still: World, tmp_path: Path) -> None:
+    ledger, scrapes = metrics(Books.on(still.pool)), Scrapes()
+    await still.submit(still.agent())
+    scrapes.take(await ledger.text(), minutes=2)
+    await still.pool.execute("update outbox set created_at = created_at - interval '2 minutes'")
+    scrapes.take(await ledger.text(), minutes=3)
+    await still.dispatcher.dispatch()
+    scrapes.take(await ledger.text())
     scrapes.check(tmp_path, "PurserOutboxStuck", firing=[4], silent=[1, 2, 5])

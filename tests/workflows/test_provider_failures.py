@@ -96,19 +96,19 @@ async def test_a_provider_that_never_answers_fails_the_agent_after_the_last_atte
     await idle.audited()
 
 
-async def test_a_reply_that_cannot_be_stored_is_not_paid_for_without_end(idle: World) -> None:
-    await idle.pool.execute(
+async def test_a_reply_that_cannot_be_stored_is_not_paid_for_without_end(own_idle: World) -> None:
+    await own_idle.pool.execute(
         "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'full'; end $$;"
         "create trigger refuse before insert on messages for each row"
         " when (new.role = 'assistant') execute function refuse()"
     )
-    idle.dependencies = idle.with_settings(max_attempts=2)
-    async with idle.worker():
-        task = await idle.run(idle.agent("a"))
+    own_idle.dependencies = own_idle.with_settings(max_attempts=2)
+    async with own_idle.worker():
+        task = await own_idle.run(own_idle.agent("a"))
     assert (task["status"], task["agents"]["a"]["reason"]) == ("failed", "reply_not_stored")
-    assert len(idle.provider.served()) == 2
-    assert [state for state, _ in await attempts(idle)] == ["presumed", "presumed", "reported"]
-    await idle.audited()
+    assert len(own_idle.provider.served()) == 2
+    assert [state for state, _ in await attempts(own_idle)] == ["presumed", "presumed", "reported"]
+    await own_idle.audited()
 
 
 async def test_a_client_error_is_not_tried_again(system: World) -> None:

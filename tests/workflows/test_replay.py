@@ -15,13 +15,15 @@ from purser.workflows.compress_session import CompressSession
 from purser.workflows.contract import Message
 from purser.workflows.gate import Gate
 from tests.support.runs.record_histories import HISTORIES, SCENARIOS
+from tests.support.world import BUILD_ID
 
 SAVED = sorted(HISTORIES.glob("*.json"))
 
 
 async def replay(history: WorkflowHistory) -> None:
     """Replays a history with the workflows as they are."""
-    replayer = Replayer(workflows=[AgentTask, AgentRun, CompressSession], workflow_runner=UnsandboxedWorkflowRunner())
+    workflows, runner = [AgentTask, AgentRun, CompressSession], UnsandboxedWorkflowRunner()
+    replayer = Replayer(workflows=workflows, workflow_runner=runner, build_id=BUILD_ID)
     await replayer.replay_workflow(history)
 
 

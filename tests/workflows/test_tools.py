@@ -82,22 +82,26 @@ async def test_the_type_of_a_failure_may_hold_what_cannot_be_stored(idle: World)
     assert await results(idle, task["task_id"]) == ["error: the tool failed (Out\ufffdOfOrder)"]
 
 
-@pytest.mark.parametrize("returned", ["sunny", None, {"answer": "sunny"}, {"seq": 999}], ids=repr)
-async def test_a_tool_that_stores_no_result_is_reported_to_the_model(idle: World, returned: Any) -> None:
-    @activity.defn(name="forgetful")
-    async def forgetful(call: ToolCall) -> Any:
-        return returned
+async def test_a_tool_that_stores_no_result_is_reported_to_the_model(idle: World) -> None:
+    def forgetful(name: str, returned: Any) -> Activity:
+        @activity.defn(name=name)
+        async def forgets(call: ToolCall) -> Any:
+            return returned
+
+        return forgets
+
+    returning: dict[str, Any] = {"text": "sunny", "none": None, "other": {"answer": "sunny"}, "unknown": {"seq": 999}}
 
     @activity.defn(name="add")
     async def add(call: ToolCall) -> ToolResult:
         return await Tools(idle.pool).store_result(call, "5")
 
-    first, second = calls("forgetful", "plus", "forgetful"), calls("forgetful")
-    tools = [*declared("forgetful"), *declared("plus", activity="add")]
-    async with idle.worker(forgetful, add):
+    first, second = calls("text", "plus", "none", "other", "unknown"), calls("text")
+    tools = [*declared(*returning), *declared("plus", activity="add")]
+    async with idle.worker(*(forgetful(name, returned) for name, returned in returning.items()), add):
         task = await idle.run(idle.agent("a", first, second, "Never mind.", tools=tools))
     assert task["agents"]["a"]["reply"] == "Never mind."
-    assert sorted(await results(idle, task["task_id"])) == ["5", *[NO_RESULT] * 3]
+    assert sorted(await results(idle, task["task_id"])) == ["5", *[NO_RESULT] * 5]
     for one in idle.provider.served():
         messages = json.loads(one.arrival.text or "")["messages"]
         called = [call["id"] for message in messages for call in message.get("tool_calls") or ()]
@@ -106,12 +110,13 @@ async def test_a_tool_that_stores_no_result_is_reported_to_the_model(idle: World
     await idle.audited()
 
 
-@pytest.mark.parametrize("arguments", ['{"text": "a long text that is cut o', "[1]"])
-async def test_a_call_without_complete_arguments_is_sent_on_as_one_without_any(system: World, arguments: str) -> None:
-    broken = Reply(tool_calls=(FunctionCalled(id="call-1", function=FunctionCall(name="add", arguments=arguments)),))
+async def test_a_call_without_complete_arguments_is_sent_on_as_one_without_any(system: World) -> None:
+    incomplete = ['{"text": "a long text that is cut o', "[1]"]
+    functions = [FunctionCall(name="add", arguments=arguments) for arguments in incomplete]
+    broken = Reply(tool_calls=tuple(FunctionCalled(id=f"call-{n}", function=one) for n, one in enumerate(functions)))
     task = await system.run(system.agent("a", broken, "Never mind.", tools=declared("add")))
     assert task["agents"]["a"]["reply"] == "Never mind."
-    assert "not a complete JSON object" in (await results(system, task["task_id"]))[0]
+    assert ["not a complete JSON object" in one for one in await results(system, task["task_id"])] == [True, True]
     _, second = system.provider.served()
     sent = [
         call
@@ -119,9 +124,9 @@ async def test_a_call_without_complete_arguments_is_sent_on_as_one_without_any(s
         for call in message.get("tool_calls") or ()
     ]
     # Clients of several providers parse the arguments of earlier calls, and take only objects.
-    assert [call["function"] for call in sent] == [{"name": "add", "arguments": "{}"}]
+    assert [call["function"] for call in sent] == [{"name": "add", "arguments": "{}"}] * 2
     stored = await system.pool.fetchval("select body from messages where role = 'assistant' order by seq limit 1")
-    assert stored["tool_calls"][0]["function"]["arguments"] == arguments
+    assert [call["function"]["arguments"] for call in stored["tool_calls"]] == incomplete
 
 
 async def test_a_tool_that_was_never_declared_is_reported_to_the_model(system: World) -> None:
@@ -131,7 +136,7 @@ async def test_a_tool_that_was_never_declared_is_reported_to_the_model(system: W
 
 
 async def test_of_a_reply_with_very_many_tool_calls_only_as_many_are_kept_as_can_run(system: World) -> None:
-    many = calls(*["invented"] * 2_100)
+    many = calls(*["invented"] * (MAX_TOOL_CALLS + 22))
     task = await system.run(system.agent("a", many, max_output_tokens=10_000, max_turns=2))
     assert (task["status"], task["agents"]["a"]["turns"]) == ("completed", 2)
     assert len(await results(system, task["task_id"])) == MAX_TOOL_CALLS

@@ -19,7 +19,7 @@ from purser.budget.holds import HoldRequest
 from purser.budget.scopes import Path, Scope
 from purser.compose.stack.ports import free_port
 from purser.workflows.contract import TaskRef, ToolCall, ToolResult
-from tests.support.world import TENANT, World, calls, eventually, world
+from tests.support.world import BUILD_ID, TENANT, World, calls, eventually
 
 
 @workflow.defn
@@ -121,58 +121,48 @@ class StartsMeanwhile:
         return handle
 
 
-async def test_a_task_that_starts_during_a_check_is_not_lost(
-    dsn: str, temporal_client: Client, task_queue: str
-) -> None:
-    async with world(dsn, temporal_client, task_queue, background=False) as idle:
-        task_id = await idle.submit(idle.agent("a"))
-        looking: Any = StartsMeanwhile(idle)
-        assert not await replace(vanished(idle), client=looking).ended(TaskRef(task_id, TENANT), timedelta(0))
-        assert (await idle.tasks.get(TENANT, task_id))["status"] == "running"
-        assert (await idle.workflow(task_id).describe()).status is WorkflowExecutionStatus.RUNNING
+async def test_a_task_that_starts_during_a_check_is_not_lost(still: World) -> None:
+    task_id = await still.submit(still.agent("a"))
+    looking: Any = StartsMeanwhile(still)
+    assert not await replace(vanished(still), client=looking).ended(TaskRef(task_id, TENANT), timedelta(0))
+    assert (await still.tasks.get(TENANT, task_id))["status"] == "running"
+    assert (await still.workflow(task_id).describe()).status is WorkflowExecutionStatus.RUNNING
 
 
-async def test_a_task_that_temporal_has_lost_fails_after_a_day_or_at_once_if_it_is_cancelled(
-    dsn: str, temporal_client: Client, task_queue: str
-) -> None:
-    async with world(dsn, temporal_client, task_queue, background=False) as still:
-        refs = [TaskRef(await still.submit(still.agent("a")), TENANT) for _ in range(2)]
-        assert not await vanished(still).ended(refs[0], lost_for=timedelta(0)), "its start is in the outbox"
-        await still.pool.execute("delete from outbox")
-        assert not await vanished(still).ended(refs[0]), "an operator may start it again"
-        await still.pool.execute(
-            "update tasks set lost_at = now() - interval '25 hours' where task_id = $1", refs[0].task_id
-        )
-        assert await vanished(still).ended(refs[0])
-        assert not await vanished(still).ended(refs[0]), "it has ended already"
-        assert await vanished(still).ended(refs[1], lost_for=timedelta(0))
-        for ref in refs:
-            task = await still.tasks.get(TENANT, ref.task_id)
-            assert (task["status"], task["reason"]) == ("failed", "workflow_lost")
-            assert task["agents"]["a"]["reason"] == "workflow_lost"
+async def test_a_task_that_temporal_has_lost_fails_after_a_day_or_at_once_if_it_is_cancelled(still: World) -> None:
+    refs = [TaskRef(await still.submit(still.agent("a")), TENANT) for _ in range(2)]
+    assert not await vanished(still).ended(refs[0], lost_for=timedelta(0)), "its start is in the outbox"
+    await still.pool.execute("delete from outbox")
+    assert not await vanished(still).ended(refs[0]), "an operator may start it again"
+    await still.pool.execute(
+        "update tasks set lost_at = now() - interval '25 hours' where task_id = $1", refs[0].task_id
+    )
+    assert await vanished(still).ended(refs[0])
+    assert not await vanished(still).ended(refs[0]), "it has ended already"
+    assert await vanished(still).ended(refs[1], lost_for=timedelta(0))
+    for ref in refs:
+        task = await still.tasks.get(TENANT, ref.task_id)
+        assert (task["status"], task["reason"]) == ("failed", "workflow_lost")
+        assert task["agents"]["a"]["reason"] == "workflow_lost"
 
 
-async def test_a_temporal_that_does_not_answer_ends_no_task(dsn: str, temporal_client: Client, task_queue: str) -> None:
+async def test_a_temporal_that_does_not_answer_ends_no_task(still: World) -> None:
     unreachable = await Client.connect(f"127.0.0.1:{free_port()}", lazy=True)
-    async with world(dsn, temporal_client, task_queue, background=False) as still:
-        ref = TaskRef(await still.submit(still.agent("a")), TENANT)
-        await still.pool.execute("delete from outbox")
-        with pytest.raises((RPCError, RuntimeError)):
-            await replace(vanished(still), client=unreachable).ended(ref)
-        assert (await still.tasks.get(TENANT, ref.task_id))["status"] == "running"
+    ref = TaskRef(await still.submit(still.agent("a")), TENANT)
+    await still.pool.execute("delete from outbox")
+    with pytest.raises((RPCError, RuntimeError)):
+        await replace(vanished(still), client=unreachable).ended(ref)
+    assert (await still.tasks.get(TENANT, ref.task_id))["status"] == "running"
 
 
-async def test_a_server_that_does_not_know_the_namespace_ends_no_task(
-    dsn: str, temporal_client: Client, temporal_address: str, task_queue: str
-) -> None:
+async def test_a_server_that_does_not_know_the_namespace_ends_no_task(still: World, temporal_address: str) -> None:
     elsewhere = await Client.connect(temporal_address, namespace="gone")
-    async with world(dsn, temporal_client, task_queue, background=False) as still:
-        ref = TaskRef(await still.submit(still.agent("a")), TENANT)
-        await still.pool.execute("delete from outbox")
-        with pytest.raises(RPCError):
-            await replace(vanished(still), client=elsewhere).ended(ref, lost_for=timedelta(0))
-        assert (await still.tasks.get(TENANT, ref.task_id))["status"] == "running"
-        assert await still.pool.fetchval("select lost_at from tasks") is None
+    ref = TaskRef(await still.submit(still.agent("a")), TENANT)
+    await still.pool.execute("delete from outbox")
+    with pytest.raises(RPCError):
+        await replace(vanished(still), client=elsewhere).ended(ref, lost_for=timedelta(0))
+    assert (await still.tasks.get(TENANT, ref.task_id))["status"] == "running"
+    assert await still.pool.fetchval("select lost_at from tasks") is None
 
 
 @pytest.mark.parametrize(
@@ -185,12 +175,11 @@ async def test_a_server_that_does_not_know_the_namespace_ends_no_task(
     ],
 )
 async def test_a_task_ends_as_its_workflow_did(
-    dsn: str, temporal_client: Client, task_queue: str, how: str, status: str, reason: str
+    still: World, temporal_client: Client, task_queue: str, how: str, status: str, reason: str
 ) -> None:
     runner = UnsandboxedWorkflowRunner()
-    async with (
-        world(dsn, temporal_client, task_queue, background=False) as still,
-        Worker(temporal_client, task_queue=task_queue, workflows=[Ending], workflow_runner=runner),
+    async with Worker(
+        temporal_client, task_queue=task_queue, workflows=[Ending], workflow_runner=runner, build_id=BUILD_ID
     ):
         ref = TaskRef(await still.submit(still.agent("a")), TENANT)
         timeout = timedelta(seconds=1) if how == "timed_out" else None
@@ -210,49 +199,42 @@ async def test_a_task_ends_as_its_workflow_did(
 
 
 async def test_a_task_whose_workflow_is_found_again_goes_on_and_is_lost_no_longer(
-    dsn: str, temporal_client: Client, task_queue: str
+    still: World, temporal_client: Client, task_queue: str
 ) -> None:
-    async with world(dsn, temporal_client, task_queue, background=False) as still:
-        ref = TaskRef(await still.submit(still.agent("a")), TENANT)
-        await still.pool.execute("delete from outbox")
-        assert not await vanished(still).ended(ref)
-        assert await still.pool.fetchval("select lost_at from tasks") is not None
-        await temporal_client.start_workflow(Ending.run, "never", id=ref.workflow_id, task_queue=task_queue)
-        assert not await vanished(still).ended(ref)
-        assert await still.pool.fetchval("select lost_at from tasks") is None
-        assert (await still.tasks.get(TENANT, ref.task_id))["status"] == "running"
+    ref = TaskRef(await still.submit(still.agent("a")), TENANT)
+    await still.pool.execute("delete from outbox")
+    assert not await vanished(still).ended(ref)
+    assert await still.pool.fetchval("select lost_at from tasks") is not None
+    await temporal_client.start_workflow(Ending.run, "never", id=ref.workflow_id, task_queue=task_queue)
+    assert not await vanished(still).ended(ref)
+    assert await still.pool.fetchval("select lost_at from tasks") is None
+    assert (await still.tasks.get(TENANT, ref.task_id))["status"] == "running"
 
 
-async def test_what_a_lost_task_holds_and_asks_for_ends_with_it(
-    dsn: str, temporal_client: Client, task_queue: str
-) -> None:
-    async with world(dsn, temporal_client, task_queue, background=False) as still:
-        ref = TaskRef(await still.submit(still.agent("a")), TENANT)
-        await still.pool.execute("delete from outbox")
-        short, ask = Scope.parse("session:s1"), Amount(900)
-        path = Path.parse([str(short), f"task:{ref.task_id}"])
-        await still.budget(str(short), limit_tokens=1_000, mode="approval")
-        await still.ledger.hold(TENANT, HoldRequest("held", path, ask))
-        answer = await still.ledger.hold(TENANT, HoldRequest("asked", path, Amount(5_000)))
-        assert answer.gate.verdict is Verdict.ASK
-        await still.approvals.request(TENANT, key="asked", scope=short, path=path, ask=Amount(5_000))
-        assert await vanished(still).ended(ref, lost_for=timedelta(0))
-        assert await still.pool.fetchval("select state from approvals") == "withdrawn"
-        await still.audited()
+async def test_what_a_lost_task_holds_and_asks_for_ends_with_it(still: World) -> None:
+    ref = TaskRef(await still.submit(still.agent("a")), TENANT)
+    await still.pool.execute("delete from outbox")
+    short, ask = Scope.parse("session:s1"), Amount(900)
+    path = Path.parse([str(short), f"task:{ref.task_id}"])
+    await still.budget(str(short), limit_tokens=1_000, mode="approval")
+    await still.ledger.hold(TENANT, HoldRequest("held", path, ask))
+    answer = await still.ledger.hold(TENANT, HoldRequest("asked", path, Amount(5_000)))
+    assert answer.gate.verdict is Verdict.ASK
+    await still.approvals.request(TENANT, key="asked", scope=short, path=path, ask=Amount(5_000))
+    assert await vanished(still).ended(ref, lost_for=timedelta(0))
+    assert await still.pool.fetchval("select state from approvals") == "withdrawn"
+    await still.audited()
 
 
-async def test_each_sweep_checks_the_tasks_not_checked_for_longest(
-    dsn: str, temporal_client: Client, task_queue: str
-) -> None:
-    async with world(dsn, temporal_client, task_queue, background=False) as still:
-        agents = Agents(still.pool)
-        names = [await still.submit(still.agent("a")) for _ in range(4)]
-        assert await agents.unchecked(CHECK_EVERY, 2) == [], "all are new"
-        for minutes, name in enumerate(names, start=2):
-            await still.pool.execute(
-                "update tasks set checked_at = now() - $1 * interval '1 minute' where task_id = $2", minutes, name
-            )
-        await still.pool.execute("update tasks set ended_at = now() where task_id = $1", names[3])
-        assert {ref.task_id for ref in await agents.unchecked(CHECK_EVERY, 2)} == {names[1], names[2]}
-        assert [ref.task_id for ref in await agents.unchecked(CHECK_EVERY, 2)] == [names[0]]
-        assert await agents.unchecked(CHECK_EVERY, 2) == []
+async def test_each_sweep_checks_the_tasks_not_checked_for_longest(still: World) -> None:
+    agents = Agents(still.pool)
+    names = [await still.submit(still.agent("a")) for _ in range(4)]
+    assert await agents.unchecked(CHECK_EVERY, 2) == [], "all are new"
+    for minutes, name in enumerate(names, start=2):
+        await still.pool.execute(
+            "update tasks set checked_at = now() - $1 * interval '1 minute' where task_id = $2", minutes, name
+        )
+    await still.pool.execute("update tasks set ended_at = now() where task_id = $1", names[3])
+    assert {ref.task_id for ref in await agents.unchecked(CHECK_EVERY, 2)} == {names[1], names[2]}
+    assert [ref.task_id for ref in await agents.unchecked(CHECK_EVERY, 2)] == [names[0]]
+    assert await agents.unchecked(CHECK_EVERY, 2) == []

@@ -237,7 +237,7 @@ async def test_layers_of_a_very_long_session_stay_few_and_its_summary_bounded(
     activity = harness.activity()
     sizes: list[int] = []
     levels: set[int] = set()
-    for number in range(30):
+    for number in range(14):
         found = await activity.compress_context(request(f"k{number}", budget_tokens=6_000))
         sizes.append(found.tokens_after)
         await harness.say(*talk(60))

@@ -20,7 +20,8 @@ def read(*chunks: dict[str, Any]) -> tuple[list[dict[str, Any]], list[Any]]:
 
     async def run() -> list[dict[str, Any]]:
         response = httpx.Response(200, content=sent, request=httpx.Request("POST", "http://provider"))
-        client = openai.AsyncOpenAI(api_key="none", base_url="http://provider")
+        http = httpx.AsyncClient(verify=False)
+        client = openai.AsyncOpenAI(api_key="none", base_url="http://provider", http_client=http)
         wire = openai.AsyncStream[Any](cast_to=object, response=response, client=client)
         async with aclosing(choices_of(SimpleNamespace(completion_stream=wire), "openai", usage.append)) as choices:
             return [choice async for choice in choices]

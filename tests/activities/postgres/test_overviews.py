@@ -17,15 +17,16 @@ from purser.context.postgres.conversation.conversations import Conversations
 from purser.workflows.contract import TaskStatus
 from tests.support.agents import MODEL
 from tests.support.world import TENANT as WORLDS
-from tests.support.world import World, world
+from tests.support.world import World, world_of
+from tests.support.world import quick_pool as quick_pool
 
 TENANT = "acme"
 AGENTS = [{"id": name, "model": "gpt-4o", "instructions": "Be brief."} for name in ("a", "b")]
 
 
 @pytest.fixture
-async def system(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
-    async with world(dsn, temporal_client, task_queue) as made, made.worker():
+async def system(pool: Pool, quick_pool: Pool, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
+    async with world_of(pool, quick_pool, temporal_client, task_queue) as made, made.worker():
         yield made
 
 

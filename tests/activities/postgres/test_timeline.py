@@ -9,16 +9,18 @@ from temporalio.client import Client
 from purser.activities.postgres.timeline import Timelines
 from purser.activities.tasks.timeline import StepKind
 from purser.budget.approvals import Approver, Choice, DecisionRequest, Identity
+from purser.budget.postgres.connections.pools import Pool
 from purser.context.conversation.messages import Message
-from tests.support.world import TENANT, World, calls, eventually, world
+from tests.support.world import TENANT, World, calls, eventually, world_of
+from tests.support.world import quick_pool as quick_pool
 
 BOSS = Approver("boss", None, ("approver",), Identity.KEY)
 SHORT = {"history_window_size": 10, "primers_count": 2, "recents_count": 4}
 
 
 @pytest.fixture
-async def system(dsn: str, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
-    async with world(dsn, temporal_client, task_queue) as made, made.worker():
+async def system(pool: Pool, quick_pool: Pool, temporal_client: Client, task_queue: str) -> AsyncIterator[World]:
+    async with world_of(pool, quick_pool, temporal_client, task_queue) as made, made.worker():
         yield made
 
 

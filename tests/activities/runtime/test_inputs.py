@@ -20,6 +20,7 @@ from purser.workflows.contract import (
     AgentStatus,
     HoldInput,
 )
+from tests.support.world import BUILD_ID
 
 ASK = {"tenant": "acme", "key": "k1", "path": ["session:s1"], "tokens": 100}
 CLOSING = {
@@ -126,6 +127,7 @@ async def test_temporal_does_not_try_it_again(temporal_client: Client, task_queu
         activities=[hold],
         interceptors=[SafeErrors()],
         workflow_runner=UnsandboxedWorkflowRunner(),
+        build_id=BUILD_ID,
     ):
 
         async def sent(arguments: list[Any]) -> Any:

@@ -24,7 +24,7 @@ from purser.compose.demo.provider import Fault, FaultKind, Reply, Rule
 from purser_client import AsyncPurser, InvalidRequest
 from purser_client.temporal import MODEL_ACTIVITIES, PurserPlugin, budget_path
 from tests.client.conftest import MODEL, PATH, World
-from tests.client.temporal.project import Answering, ask_model, shout, worker_of
+from tests.client.temporal.project import BUILD_ID, Answering, ask_model, shout, worker_of
 from tests.support.world import eventually
 
 pytestmark = pytest.mark.stack
@@ -112,7 +112,7 @@ async def test_an_answer_is_held_and_charged_as_it_was_served(project: Project) 
     assert await project.attempts() == [(1, "reported")]
     history = await handle.fetch_history()
     plugin = PurserPlugin(await project.world.client())
-    await Replayer(workflows=[Answering], plugins=[plugin]).replay_workflow(history)
+    await Replayer(workflows=[Answering], plugins=[plugin], build_id=BUILD_ID).replay_workflow(history)
 
 
 async def test_a_plugin_of_client_and_worker_holds_once_also_without_a_workflow(

@@ -42,11 +42,11 @@ async def test_a_function_that_is_not_async_is_refused_before_a_worker_runs() ->
 
 
 async def test_a_tool_gets_its_arguments_and_stores_its_result_and_its_cost(
-    world: World, dsn: str, temporal_client: Any, task_queue: str
+    own_world: World, dsn: str, temporal_client: Any, task_queue: str
 ) -> None:
-    made = await Keys(world.gateway.pool).create(TENANT, f"tools-{uuid.uuid4()}", Role.AGENT, by=TESTER)
+    made = await Keys(own_world.gateway.pool).create(TENANT, f"tools-{uuid.uuid4()}", Role.AGENT, by=TESTER)
     async with (
-        AsyncPurser(world.gateway.url, made.secret, patience=PATIENCE) as purser,
+        AsyncPurser(own_world.gateway.url, made.secret, patience=PATIENCE) as purser,
         house_of(dsn, temporal_client, task_queue) as house,
         house.worker(tool(purser, add, name="add")),
     ):
@@ -62,11 +62,11 @@ async def test_a_tool_gets_its_arguments_and_stores_its_result_and_its_cost(
 
 
 async def test_arguments_that_the_tool_does_not_take_are_not_tried_again(
-    world: World, dsn: str, temporal_client: Any, task_queue: str
+    own_world: World, dsn: str, temporal_client: Any, task_queue: str
 ) -> None:
-    made = await Keys(world.gateway.pool).create(TENANT, f"tools-{uuid.uuid4()}", Role.AGENT, by=TESTER)
+    made = await Keys(own_world.gateway.pool).create(TENANT, f"tools-{uuid.uuid4()}", Role.AGENT, by=TESTER)
     async with (
-        AsyncPurser(world.gateway.url, made.secret, patience=PATIENCE) as purser,
+        AsyncPurser(own_world.gateway.url, made.secret, patience=PATIENCE) as purser,
         house_of(dsn, temporal_client, task_queue) as house,
         house.worker(tool(purser, add, name="add")),
     ):

@@ -6,6 +6,7 @@ unusual (a key that is not in use, another role, a query that is not valid, a bo
 the application answers it.
 """
 
+import asyncio
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -127,7 +128,7 @@ class DirectRoutes:
         replayed = _Replayed(receive)
         try:
             call = await self._call(scope, replayed)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             await observed(partial(_raise, error), self._services.metrics, scope, receive, send)
             return
         if call is None:
@@ -172,7 +173,7 @@ class DirectRoutes:
         await send({"type": "http.response.body", "body": content})
 
 
-async def _raise(error: Exception, *_: object) -> None:
+async def _raise(error: BaseException, *_: object) -> None:
     raise error
 
 

@@ -3,6 +3,7 @@
 import asyncio
 
 import asyncpg
+import httpx
 
 from purser.compose.processes.gateway import run_gateway
 from purser.compose.settings import Settings
@@ -31,6 +32,11 @@ async def test_each_is_told_to_ask_another_gateway_except_one_that_may_count_twi
                 while not await gateway.pool.fetchval(WAITING, table):
                     await asyncio.sleep(0.02)
 
+        # The body of this one never ends, and no client of HTTP reads an answer before it sent all of its own.
+        reader, writer = await asyncio.open_connection(httpx.URL(gateway.url).host, httpx.URL(gateway.url).port)
+        head = f"POST /v1/holds HTTP/1.1\r\nhost: x\r\nauthorization: {admin.headers['authorization']}\r\n"
+        writer.write(f'{head}content-type: application/json\r\ncontent-length: 99\r\n\r\n{{"key"'.encode())
+
         async with other.transaction():
             await other.execute("lock table holds in exclusive mode")
             await other.execute("lock table messages in access exclusive mode")
@@ -43,9 +49,13 @@ async def test_each_is_told_to_ask_another_gateway_except_one_that_may_count_twi
             await locked("keys")
             stop.set()
             plain, proxied, added = await asyncio.gather(read, proxy, addition)
+            upload = (await reader.read()).decode()
+            writer.close()
         await other.close()
     assert (plain.status_code, plain.headers["retry-after"]) == (503, "1")
     assert (plain.json()["type"], plain.json()["retryable"]) == ("urn:purser:stopping", True)
+    assert upload.startswith("HTTP/1.1 503")
+    assert '"urn:purser:stopping"' in upload
     assert (proxied.status_code, proxied.json()["error"]["code"]) == (503, "stopping")
     assert (added.status_code, added.json()["retryable"]) == (503, False)
     assert "may have arrived" in added.json()["detail"]

@@ -1,5 +1,6 @@
 """The client's types and operations are those of the gateway's OpenAPI document."""
 
+import ast
 import importlib.util
 import inspect
 import json
@@ -43,7 +44,6 @@ SAME_NAMES = {"Body", "Problem"}
 """What the client names in the same way: the base class of its task file, and an error."""
 OTHER_WORDS = {"Kind"}
 """Words that name something else in another package too, such as the kinds of facts."""
-CLASS = re.compile(r"^class (\w+)(?:\((.*?)\))?:$", re.MULTILINE | re.DOTALL)
 PLAIN: dict[str, Any] = {"int": 1, "float": 1.0, "bool": True}
 
 
@@ -95,7 +95,8 @@ def _named(spec: Mapping[str, Any]) -> set[str]:
 
 def _classes(file: Path) -> dict[str, str]:
     """The classes that a file defines, each with its bases."""
-    return dict(CLASS.findall(file.read_text("utf-8")))
+    tree = ast.parse(file.read_text("utf-8"))
+    return {one.name: " ".join(map(ast.unparse, one.bases)) for one in tree.body if isinstance(one, ast.ClassDef)}
 
 
 def test_each_type_has_the_fields_and_types_of_the_document(spec: dict[str, Any]) -> None:

@@ -37,6 +37,30 @@ def test_each_script_is_estimated_by_its_own_weights(text: str, vocabulary: Voca
     assert estimate(text, vocabulary) == pytest.approx(exact, rel=0.3)
 
 
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("7" * 300, 114),
+        ("!" * 100, 42),
+        ("! " * 100, 44),
+        ("\n " * 100, 81),
+        ("  \t" + "a  " * 100, 120),
+        ("zyx " * 100, 80),
+        ("zyxw " * 100, 194),
+        ("zyxwvu " * 100, 194),
+        ("zyxwvut " * 100, 132),
+        ("zyxwvutsr " * 100, 132),
+        ("zyxwvutsrq " * 100, 450),
+        ("zyxwvutsrqpon " * 100, 450),
+        ("zyxwvutsrqponm " * 100, 280),
+        ("zyx zyxwvutsrqponm " * 100, 360),
+        ("ZYX " * 100, 370),
+    ],
+)
+def test_each_feature_counts_with_its_weight(text: str, tokens: int) -> None:
+    assert estimate(text, "cl100k_base") == tokens
+
+
 def test_english_is_recognized_by_its_function_words() -> None:
     english = "there would have been more than they have"
     nonsense = "thare wauld hove baan mure thon thay hove"

@@ -4,10 +4,12 @@ import asyncio
 import multiprocessing
 import pathlib
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from importlib.resources import files
 from threading import Barrier
 from typing import Any, TypeVar
@@ -144,28 +146,32 @@ def report(tokens: int, nano: int = 0) -> Report:
     return Report(Usage(input=tokens), nano)
 
 
-async def without(pool: Pool, guard: str, instead: str) -> None:
-    """Replaces `guard`, which stands once in the functions of the ledger."""
+@asynccontextmanager
+async def without(pool: Pool, guard: str, instead: str) -> AsyncIterator[None]:
+    """Replaces `guard`, which stands once in the functions of the ledger, until the end of the block.
+
+    Other functions stay as they are: every connection compiles again what is loaded again.
+    """
     texts = [text for text in _functions() if guard in text]
     assert [text.count(guard) for text in texts] == [1], f"{guard!r} stands {sum(t.count(guard) for t in texts)} times"
     await _load(pool, texts[0].replace(guard, instead))
+    try:
+        yield
+    finally:
+        await _load(pool, texts[0])
 
 
-async def restore(pool: Pool) -> None:
-    """Loads the functions of the ledger as they are."""
-    for text in _functions():
-        await _load(pool, text)
-
-
+@cache
 def _functions() -> list[str]:
-    """The schema files of the ledger that hold functions alone."""
+    """Each function of the ledger, of the schema files that hold functions alone."""
     schema = pathlib.Path(str(files("purser.budget.postgres").joinpath("schema")))
     texts = [file.read_text("utf-8") for file in schema.rglob("*.sql")]
-    return [text for text in texts if not re.search(r"^create (?!function)", text, re.MULTILINE)]
+    texts = [text for text in texts if not re.search(r"^create (?!function)", text, re.MULTILINE)]
+    return [one for text in texts for one in re.split(r"^(?=create function )", text, flags=re.MULTILINE)]
 
 
-async def _load(pool: Pool, functions: str) -> None:
-    await pool.execute(functions.replace("create function", "create or replace function"))
+async def _load(pool: Pool, function: str) -> None:
+    await pool.execute(function.replace("create function", "create or replace function"))
 
 
 async def meet(
@@ -178,17 +184,16 @@ async def meet(
 
     With `last` that transaction does something more while `then` waits, which shows whether both lock in one order.
     """
-    async with pool.acquire() as one:
-        transaction = one.transaction()
-        await transaction.start()
+    async with AsyncExitStack() as ending, pool.acquire() as one, one.transaction():
         await first(one)
         other = asyncio.ensure_future(then())
+        # Whatever fails here: what it writes once the transaction has ended must not reach the next test.
+        ending.push_async_callback(asyncio.wait, [other])
         while not other.done() and not await somebody_waits(pool):
             await asyncio.sleep(0.005)
         if last is not None:
             await last(one)
-        await transaction.commit()
-        return await other
+    return await other
 
 
 async def no_attempts(own: Connection) -> None:

@@ -28,8 +28,8 @@ class Guard:
 
 async def fails_without(guard: Guard, pool: Pool) -> bool:
     """Whether its specification, which otherwise passes, fails without the guard."""
-    await without(pool, guard.sql, guard.instead)
-    return await failure(guard.spec, pool) is not None
+    async with without(pool, guard.sql, guard.instead):
+        return await failure(guard.spec, pool) is not None
 
 
 async def failure(spec: Spec, pool: Pool) -> BaseException | None:

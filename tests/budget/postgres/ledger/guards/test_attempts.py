@@ -187,5 +187,5 @@ GUARDS = {
 
 
 @pytest.mark.parametrize("name", GUARDS)
-async def test_without_the_guard_its_specification_fails(restored: Pool, name: str) -> None:
-    assert await fails_without(GUARDS[name], restored), f"its specification passes without {name!r}"
+async def test_without_the_guard_its_specification_fails(pool: Pool, name: str) -> None:
+    assert await fails_without(GUARDS[name], pool), f"its specification passes without {name!r}"

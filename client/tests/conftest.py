@@ -1,5 +1,6 @@
 """The gateway and the provider that `client/tests/run.py` has started."""
 
+import gc
 import os
 from collections.abc import AsyncIterator
 from typing import Any
@@ -10,6 +11,14 @@ from doors import Door, words
 from table import ARRIVED
 
 from purser_client import AsyncPurser
+
+gc.disable()  # while frameworks are imported: what they keep is no garbage, and each collection walks through it
+
+
+def pytest_collection_finish() -> None:
+    """Every test needs what is imported by now, and no collection of garbage needs to look at it again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

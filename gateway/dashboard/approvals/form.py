@@ -17,15 +17,14 @@ from purser.gateway.access.roles import Principal
 from purser.gateway.approvals.details import ApprovalDetails
 from purser.gateway.dashboard import amounts
 from purser.gateway.dashboard.actions import Refused
-from purser.gateway.dashboard.approvals.wording import barred, outcome
+from purser.gateway.dashboard.approvals.wording import barred, outcome, own_end
 from purser.gateway.dashboard.components import render
 from purser.gateway.dashboard.formats import exact, plural
 from purser.gateway.dashboard.region import Act
 from purser.wire.approvals import DecisionBody
 from purser.wire.limits import MAX_NOTE, MAX_TICKET_URL
 
-_ENDS = (
-    ("", "the window ends"),
+_TIMES = (
     ("30", "30 minutes from now"),
     ("60", "1 hour from now"),
     ("240", "4 hours from now"),
@@ -166,7 +165,7 @@ def form(
         barred_from_approval=bar_to_all or barred(request, caller, now, Choice.APPROVE, details.alone),
         # A form in use keeps its amounts, which the effect and the question name, although more is missing by now.
         offered={name: typed.get(name, "") for name in offered} if typed else offered,
-        ends=_ENDS,
+        ends=(("", own_end(details.budget)), *_TIMES),
         reasons=REASONS,
         chips=[(label, offered, json.dumps(_fields(request, offered))) for label, offered in chips],
         armed=armed,

@@ -10,6 +10,7 @@ from purser.budget.gate import NOTHING, Amount
 from purser.budget.reports.finish import Finish
 from purser.budget.reports.forecast import Basis, Forecast
 from purser.budget.reports.views import BudgetView
+from purser.budget.windows import Window, rolling_length
 from purser.gateway.access.roles import Permission, Principal, Role
 from purser.gateway.dashboard.components import Bar, bar
 from purser.gateway.dashboard.formats import amount, dollars, exact, plural
@@ -67,6 +68,14 @@ def usage(request: ApprovalRequest, budget: BudgetView) -> str:
         return "has no limit any more."
     window = "" if budget.window_start is None else f" this {budget.policy.window}"
     return f"may use {' and '.join(limits)}{window}; {'; '.join(taken)}."
+
+
+def own_end(budget: BudgetView) -> str:
+    """Until when a grant lasts that has no time of its own."""
+    window = budget.policy.window
+    if window == Window.LIFETIME:
+        return "it is used up"
+    return f"{window} from now" if rolling_length(window) else f"the {window} ends"
 
 
 def legend(request: ApprovalRequest) -> list[tuple[str, str]]:

@@ -53,6 +53,16 @@ def test_the_source_of_the_limit_is_that_of_the_limit_that_is_short(short: dict[
 
 
 @pytest.mark.parametrize(
+    ("window", "end"),
+    [("lifetime", "it is used up"), ("day", "the day ends"), ("5h", "5h from now")],
+)
+def test_a_grant_without_a_time_lasts_as_long_as_its_window(window: str, end: str) -> None:
+    nothing = Amount()
+    budget = BudgetView(request().scope, Policy(window=window), {}, None, None, nothing, nothing, nothing, nothing)
+    assert wording.own_end(budget) == end
+
+
+@pytest.mark.parametrize(
     ("rules", "expired", "outcome"),
     [
         (ApprovalRules(), 0, "denied"),

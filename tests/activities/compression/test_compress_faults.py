@@ -74,21 +74,21 @@ async def test_a_refusal_is_no_summary_of_small_talk(pool: Pool, provider: Provi
 
 
 @pytest.mark.parametrize(
-    ("fault", "reason"),
+    ("fault", "timeout_s", "reason"),
     [
-        (Fault(kind=FaultKind.HANG), "timeout"),
-        (Fault(kind=FaultKind.HANG, after_chunks=1), "timeout"),
-        (Fault(kind=FaultKind.SERVER_ERROR), "no_reply"),
-        (Fault(kind=FaultKind.DROP, after_chunks=1), "no_reply"),
+        (Fault(kind=FaultKind.HANG), 1, "timeout"),
+        (Fault(kind=FaultKind.HANG, after_chunks=1), 1, "timeout"),
+        (Fault(kind=FaultKind.SERVER_ERROR), 60, "no_reply"),
+        (Fault(kind=FaultKind.DROP, after_chunks=1), 60, "no_reply"),
     ],
     ids=["hangs", "hangs half way", "fails", "breaks off"],
 )
 async def test_a_missing_reply_is_replaced_by_extracted_sentences(
-    harness: CompressionHarness, fault: Fault, reason: str
+    harness: CompressionHarness, fault: Fault, timeout_s: float, reason: str
 ) -> None:
     harness.answer(SUMMARY, chunks=4)
     harness.provider.control.add_fault(fault)
-    found = await harness.activity(model=True, timeout_s=1).compress_context(request())
+    found = await harness.activity(model=True, timeout_s=timeout_s).compress_context(request())
     assert (found.version, found.method) == (1, "extractive")
     assert harness.counter("compression_fallbacks") == {reason: 1}
     assert await harness.open_holds() == 0

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from purser.context.conversation.wording import asks
 from purser.context.facts.languages import Language
@@ -73,6 +74,8 @@ _VERB = re.compile(
 _MEASURED = re.compile(r"^ (?:of |de |d['’]|von |(?=(?-i:[A-ZÄÖÜ])))([^\W\d_]{3,})", re.IGNORECASE)
 """What an amount is an amount of."""
 _CJK_WORDS = re.compile(r"[\u30a0-\u30ff\u3400-\u9fff]+")
+_SPACED = r"[^\W_\u3040-\u30ff\u3400-\u9fff]"
+"""A letter or digit of a word that has spaces around it."""
 _CJK_GENERIC = re.compile(
     r"我们|咱们|你们|他们|大家|那么|还是|但是|因为|所以|现在|最后|已经?|可以|需要|麻烦|应该|时间|日期|地点|价格|金额|数量|不对|好的|算了|然后|時間|日程|日時|変更|予定|正解|正直"
     r"|[我你您他她它咱那就帮请把将给也都要想会再又了吧的是在于从到这个好不私今]"
@@ -92,9 +95,9 @@ _NOW_IS = re.compile(
     r"(?: (?:now|at|on|in|jetzt|ahora|maintenant|der|die|la|el|le|au))*\s*$",
     re.IGNORECASE,
 )
-_DIGIT = re.compile(r"\d")
-_IN_NUMBER = re.compile(r"(?<=\d)(?:[.,](?=\d)|\.(?= ))")
-"""A point or comma that ends no clause, as in `$1,500` and `3. Mai`."""
+_CODE = re.compile(r"[\d@]")
+_IN_WORD = re.compile(r"(?<=\d),(?=\d)|(?<=\w)\.(?=\w)|(?<=\d)\.(?= )")
+"""A point or comma that ends no clause, as in `$1,500`, `3. Mai` and `Fly.io`."""
 _CAPITAL = re.compile(r"(?<!^)\b[^\W\d_a-z]\w|^[^\W\d_a-z]\w+$")
 _STEM = 4
 _SHORT = 3
@@ -117,7 +120,7 @@ def replaced(sentence: str, languages: tuple[Language, ...]) -> Replacing | None
         return None
     patterns = [(pattern, False) for language in languages for pattern in language.replaces]
     patterns += [(pattern, True) for language in languages for pattern in language.denies]
-    clauses = _IN_NUMBER.sub("_", sentence)
+    clauses = _IN_WORD.sub("_", sentence)
     for pattern, denies in patterns:
         if match := pattern.search(clauses):
             new, old = (sentence[slice(*match.span(group))].strip() for group in ("new", "old"))
@@ -127,9 +130,9 @@ def replaced(sentence: str, languages: tuple[Language, ...]) -> Replacing | None
 
 
 def _are_alike(new: str, old: str) -> bool:
-    """Whether one may be said instead of the other: both with numbers, both with names, or both short."""
-    if _DIGIT.search(new) or _DIGIT.search(old):
-        return bool(_DIGIT.search(new) and _DIGIT.search(old))
+    """Whether one may be said instead of the other: both with numbers or e-mail addresses, both with names, or both short."""
+    if _CODE.search(new) or _CODE.search(old):
+        return bool(_CODE.search(new) and _CODE.search(old))
     return bool(_CAPITAL.search(new) and _CAPITAL.search(old)) or max(len(new.split()), len(old.split())) <= _SHORT
 
 
@@ -239,16 +242,16 @@ def composed(value: str, new: str, old: str = "") -> str | None:
 
 
 def within(value: str, part: str) -> Span | None:
-    """Where a value contains a part as whole words."""
-    at = value.casefold().find(part.casefold())
-    if at < 0 or len(value.casefold()) != len(value):
-        return None
-    end = at + len(part)
-    cut = any(
-        0 < edge < len(value) and value[edge - 1].isalnum() and value[edge].isalnum() and value[edge].isascii()
-        for edge in (at, end)
-    )
-    return None if cut else (at, end)
+    """Where a value contains a part as whole words; Chinese and Japanese words have no space around them."""
+    found = _whole_words(part).search(value) if part else None
+    return found.span() if found else None
+
+
+@lru_cache
+def _whole_words(part: str) -> re.Pattern[str]:
+    begin = rf"(?<!{_SPACED})" if re.match(_SPACED, part) else ""
+    end = rf"(?!{_SPACED})" if re.match(_SPACED, part[-1]) else ""
+    return re.compile(begin + re.escape(part) + end, re.IGNORECASE)
 
 
 def _same_form(new: str, old: str) -> str:

@@ -29,6 +29,8 @@ _FINITE = (
 _AMOUNT = r"\d(?:(?:[\d.,]|['’](?=\d{3}))*\d)?"
 """A number with the thousands separators of any country but spaces."""
 _SPACED = r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?"
+_REACHED = r"(?<![a-z0-9_.+-])[a-z0-9][a-z0-9_.+-]*+@[a-z0-9-]++(?:\.[a-z0-9-]++)+(?![a-z0-9_:])|\[(?:EMAIL|PHONE)_\d+\]"
+"""An e-mail address, or what stands for one or for a phone number in redacted text."""
 _AFTER_DIGITS = (
     r"(?:\b|(?=[的了吗呢吧啊呀是和跟或已也还在这那のはがをにとで은는이을를의와과입]|가(?!지)|에(?!이커)|으?로))"
 )
@@ -54,7 +56,8 @@ _COMMON: tuple[tuple[Kind, str], ...] = (
     (Kind.DATE, ""),
     (
         Kind.ID,
-        r"(?<![\w-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"
+        rf"{_REACHED}"
+        r"|(?<![\w-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"
         rf"|(?<!{_LETTER})#\d{{2,}}(?!{_LETTER})|(?-i:\b[A-Z]{{1,2}}\d[A-Z\d]? \d[A-Z]{{2}}\b)"
         rf"|(?<!{_LETTER})(?<![\[-])(?=(?:{_LETTER}|-)*\d)(?=(?:{_LETTER}|-)*[A-Za-z])(?-i:[A-Z0-9]{{5,}}|[A-Z]{{1,4}}[-_]?\d{{2,}}[A-Z0-9-]*"
         rf"|{_LETTER}+[_-]\d{{3,}}{_LETTER}*)(?!{_LETTER}|-)"
@@ -110,6 +113,8 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 """Words before a value that deny it."""
+_WEIGHED = re.compile(r"\b(?:weigh|heav)[^.!?;]{1,40} pounds$", re.IGNORECASE)
+"""Pounds that are no amount of money."""
 _IN_QUESTIONS = frozenset({Kind.PATH, Kind.MONEY, Kind.ID, Kind.NUMBER})
 """Kinds that count in questions too."""
 Span = tuple[int, int]
@@ -133,6 +138,7 @@ def values(
         for match in chain.from_iterable(pattern.finditer(sentence, *span) for span in rest):
             free = match.end() > match.start() and not any(taken[match.start() : match.end()])
             is_value = free and not (question and kind not in _IN_QUESTIONS) and not _is_word(kind, match)
+            is_value = is_value and not (kind is Kind.MONEY and _WEIGHED.search(sentence, 0, match.end()))
             if is_value and not (kind is Kind.DATE and _is_version(match, languages)):
                 taken[match.start() : match.end()] = [True] * (match.end() - match.start())
                 if not _NEGATED.search(sentence, max(0, match.start() - 30), match.start()):

@@ -23,7 +23,9 @@ _OPEN = re.compile(r"(?:\b(?:if|whether|ob|wenn|si)|如果|是否|要是|かど�
 """Words right before a statement that leave it open."""
 _OPEN_WITHIN = "是否"
 _FILLER = re.compile(
-    r"\b(?:really|still|now|new|just|ahora|ya|actualmente|jetzt|nun|schon|maintenant|désormais)\b ?", re.IGNORECASE
+    r"\b(?:really|still|now|new|just|correct|right|ahora|ya|actualmente|nuev[oa]s?|correct[oa]s?|jetzt|nun|schon|neue[nmr]?"
+    r"|richtige[nmr]?|maintenant|désormais|nouve(?:au|lle)s?)\b ?|^新的?(?=[\u4e00-\u9fff]{2})",
+    re.IGNORECASE,
 )
 
 

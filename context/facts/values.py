@@ -16,6 +16,7 @@ ALLERGY = "allergic to"
 DIET = "diet"
 MANY = frozenset({MENTIONS, RULES_OUT, DECIDES})
 """Relations with many values at once: a newer value replaces none."""
+_REACHES = re.compile(r"^\[(EMAIL|PHONE)_|@")
 _UNIT = re.compile(r"([^\W\d_一二两三四五六七八九十百千万]+|%)$")
 
 
@@ -83,6 +84,8 @@ class Fact:
 
     @property
     def unit(self) -> str:
-        """What a number counts or measures, without its plural ending; empty for other kinds."""
+        """What a number counts or measures, without its plural ending, or how an id reaches somebody; or empty."""
+        if self.kind is Kind.ID and (reached := _REACHES.search(self.value)):
+            return (reached[1] or "email").casefold()
         found = _UNIT.search(self.value) if self.kind is Kind.NUMBER else None
         return found[1].casefold().rstrip("sne") or found[1] if found else ""

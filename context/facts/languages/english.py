@@ -82,7 +82,8 @@ _WISH = (
 )
 """The wish of somebody else."""
 _INTERJECTION = (
-    r"(?:^|[,;.] ?)(?:(?:no|nope|sorry|wait|oops|actually|scratch that|rather|better|on second thought)\b[\s,.:!—-]*)+"
+    r"(?:^|[,;.] ?)(?:(?:no|nope|sorry|wait|oops|actually|correction|my (?:mistake|bad)|scratch that|rather|better|on second"
+    r" thought)\b[\s,.:!—-]*)+"
 )
 _MARKERS = """
     the is and my i to it you make not at we for of with this that was are be have has an let s t do can
@@ -107,7 +108,7 @@ ENGLISH = Language(
         ),
         Kind.MONEY: (
             rf"{_START}{_MINUS}\b\d(?:[\d,]*\d)?(?:\.\d+)?(?:\s?(?:k|thousand|million|billion|[mb]n?)\b)?"
-            r"\s?(?:dollars|bucks|euros?|pounds|cents|yuan|yen|won|USD|EUR|GBP"
+            r"\s?(?:dollars|bucks|euros?|pounds(?! of\b)|cents|yuan|yen|won|USD|EUR|GBP"
             r"|CNY|RMB|JPY|KRW)\b"
         ),
         Kind.ADDRESS: (
@@ -129,7 +130,7 @@ ENGLISH = Language(
         r"(?: (?:not|now|about|around|at|on|for|by|in|only|just|actually|still|currently|really|due|called|named"
         r"|scheduled for|set for"
         r"|from|up to|the))*\s*[\"“'(#]*"
-        rf"|\b{_CHANGE}\w* (?P<whose_2>the|my|our|her|his) (?P<noun_2>(?:{_WORD} ){{0,3}}?{_WORD})(?: (?:back"
+        rf"|\b{_CHANGE}\w* (?P<whose_2>the|my|our|her|his|(?-i:[A-Z]\w+['’]s)) (?P<noun_2>(?:{_WORD} ){{0,3}}?{_WORD})(?: (?:back"
         rf"|forward|up|down|out))?"
         r" (?P<verb_2>to|until|for)(?: (?:at|about|around|the|on))*\s*|\b(?P<verb_3>make|set) (?P<whose_3>the|my"
         r"|our) (?P<noun_3>(?:\w+ ){0,3}\w+)(?: (?:at|on|for))?\s*"
@@ -216,6 +217,10 @@ ENGLISH = Language(
             ),
             (
                 "decides",
+                rf"\b[Ww]e (?:currently |now )?use (?!(?:it|that|this|them|to|up)\b){_CLAUSE}+",
+            ),
+            (
+                "decides",
                 rf"\b[Ll]et['’]s (?:(?:just|rather|actually) )?(?:go with|use|book|take|choose|pick"
                 rf"|stick with|switch to)\b{_CLAUSE}+",
             ),
@@ -249,7 +254,7 @@ ENGLISH = Language(
         rf"|\b(?:is|are|['’]s|['’]re) (?:now|actually){_TO}|\bnow (?:it(?:['’]s| is)|leaves|starts|costs)\b{_TO}"
         rf"|{_INTERJECTION}(?:it(?:['’]s| is)|let['’]s (?:do|say|go with)|we['’]re)[\s,]+{_TO}"
     ),
-    interjection=rf"{_INTERJECTION}{_TO}",
+    interjection=rf"{_INTERJECTION}(?:(?:it|that|they) \w+ |I (?:said|meant) )?{_TO}",
     cue_after=r"^,? (?:instead(?! of)|after all|rather(?! than)|now\b)",
     alternative=(
         r"^(?:(?:no|nope|actually|sorry|wait|hmm|ok|okay|then|oh|well|please|and|let['’]s(?: do| use| go with"

@@ -57,6 +57,7 @@ _GENERIC = re.compile(
     "|finally|first|for|have|heure|hold|hora|hour|ich|ihr|instead|keep|last|lieber|leave|les|let|los|las|mejor|montant"
     "|next|now|number|one|other|our|per|plan|please|plutôt|precio|preis|price|prix|put|rather|schedule|sie|take|that"
     "|the|them|then|they|this|time|uhrzeit|und|una|une|uns|want|was|wir|with|you|zeit"
+    "|can|could|kann|können|könnten?|lasst?|müssen|muss|must|should|sollten?|sollen|soll"
 )
 """Words beside a corrected value that do not say what it is a value of."""
 _NOUN = re.compile(
@@ -130,7 +131,7 @@ def replaced(sentence: str, languages: tuple[Language, ...]) -> Replacing | None
 
 
 def _are_alike(new: str, old: str) -> bool:
-    """Whether one may be said instead of the other: both with numbers or e-mail addresses, both with names, or both short."""
+    """Whether one may be said instead of the other: both with numbers, both with names, or both short."""
     if _CODE.search(new) or _CODE.search(old):
         return bool(_CODE.search(new) and _CODE.search(old))
     return bool(_CAPITAL.search(new) and _CAPITAL.search(old)) or max(len(new.split()), len(old.split())) <= _SHORT
@@ -193,9 +194,10 @@ def named_words(before: str, after: str, languages: tuple[Language, ...]) -> fro
     """
     begun = _CLAUSE_BEGIN.match(before)
     begin = begun.end() if begun else 0
-    cues = (language.is_cue.search(before) for language in languages)
-    uncued = before[begin : min((cue.start() for cue in cues if cue), default=len(before))]
-    found = [word for match in _NOUN.finditer(before, begin) for word in match.groups()]
+    # In `il faut la décaler à`, an article that stands for a noun precedes the verb of the cue.
+    starts = [cue.start() for language in languages if (cue := language.is_cue.search(before))]
+    uncued = before[begin : min(starts, default=len(before))]
+    found = [word for match in _NOUN.finditer(before, begin) if match.start(1) not in starts for word in match.groups()]
     found += [word for match in _VERB.finditer(uncued) for word in match.groups()]
     found += [match[1] for match in [_MEASURED.match(after)] if match]
     named = {word.casefold()[:_STEM] for word in found if word and not _GENERIC.fullmatch(word.casefold())}

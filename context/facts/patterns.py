@@ -29,7 +29,10 @@ _FINITE = (
 _AMOUNT = r"\d(?:(?:[\d.,]|['’](?=\d{3}))*\d)?"
 """A number with the thousands separators of any country but spaces."""
 _SPACED = r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?"
-_REACHED = r"(?<![a-z0-9_.+-])[a-z0-9][a-z0-9_.+-]*+@[a-z0-9-]++(?:\.[a-z0-9-]++)+(?![a-z0-9_:])|\[(?:EMAIL|PHONE)_\d+\]"
+_REACHED = (
+    r"(?<![a-z0-9_.+-])[a-z0-9][a-z0-9_.+-]*+@[a-z0-9-]++(?:\.[a-z0-9-]++)+(?![a-z0-9_:])"
+    r"|\[(?:EMAIL|PHONE)_\d+\]"
+)
 """An e-mail address, or what stands for one or for a phone number in redacted text."""
 _AFTER_DIGITS = (
     r"(?:\b|(?=[的了吗呢吧啊呀是和跟或已也还在这那のはがをにとで은는이을를의와과입]|가(?!지)|에(?!이커)|으?로))"

@@ -8,7 +8,6 @@ from purser.context.conversation.wording import asks
 from purser.context.facts.languages import Language
 from purser.context.facts.values import ALLERGY, IS, Kind
 
-_GENITIVE = re.compile(r"['’]s$")
 _ASSISTANT = "assistant"
 _ATTRIBUTE_WORDS = """
     price cost rating total fare fee duration time date number phone address name distance departure arrival balance
@@ -112,8 +111,8 @@ def _owner(match: re.Match[str], speaker: str, language: Language) -> Owner | No
     if whose in language.others:
         addressee = {"assistant": "user", "user": "assistant"}.get(speaker, "you")
         return Owner(addressee, noun if relation == IS else f"{noun} {relation}", definite=False)
-    if _GENITIVE.search(whose):
-        return Owner(_GENITIVE.sub("", whose), noun if relation == IS else f"{noun} {relation}", definite=False)
+    if whose not in language.articles and (possessor := language.named_by(whose)):
+        return Owner(possessor, noun if relation == IS else f"{noun} {relation}", definite=False)
     if (whose and whose not in language.articles) or (speaker == _ASSISTANT and noun in _ATTRIBUTES):
         return None
     return Owner(noun, relation, definite=True, loose=not verb)

@@ -7,7 +7,7 @@ from itertools import islice
 from purser.context.conversation.storable import storable
 from purser.context.facts.languages import languages_of
 from purser.context.facts.patterns import values
-from purser.context.facts.values import Kind
+from purser.context.facts.values import REACHES, Kind
 
 _LONGEST_VALUE = 80
 """Maximum characters of a field's value; a longer one is a text."""
@@ -57,7 +57,9 @@ def _kind(content: str) -> Kind:
 
 
 def _is_id(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= _LONGEST_VALUE and _kind(value) is Kind.ID
+    if not isinstance(value, str) or len(value) > _LONGEST_VALUE:
+        return False
+    return _kind(value) is Kind.ID and not REACHES.search(value)
 
 
 def _is_scalar(value: object) -> bool:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-RULES_VERSION = 9
+RULES_VERSION = 10
 """Version of the rules: facts stored by another version are extracted anew from the messages."""
 
 MENTIONS = "mentions"
@@ -16,7 +16,8 @@ ALLERGY = "allergic to"
 DIET = "diet"
 MANY = frozenset({MENTIONS, RULES_OUT, DECIDES})
 """Relations with many values at once: a newer value replaces none."""
-_REACHES = re.compile(r"^\[(EMAIL|PHONE)_|@")
+REACHES = re.compile(r"^\[(EMAIL|PHONE)_|@")
+"""What tells an id by which somebody is reached from one of a thing."""
 _UNIT = re.compile(r"([^\W\d_一二两三四五六七八九十百千万]+|%)$")
 
 
@@ -85,7 +86,7 @@ class Fact:
     @property
     def unit(self) -> str:
         """What a number counts or measures, without its plural ending, or how an id reaches somebody; or empty."""
-        if self.kind is Kind.ID and (reached := _REACHES.search(self.value)):
+        if self.kind is Kind.ID and (reached := REACHES.search(self.value)):
             return (reached[1] or "email").casefold()
         found = _UNIT.search(self.value) if self.kind is Kind.NUMBER else None
         return found[1].casefold().rstrip("sne") or found[1] if found else ""

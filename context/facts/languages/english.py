@@ -82,8 +82,8 @@ _WISH = (
 )
 """The wish of somebody else."""
 _INTERJECTION = (
-    r"(?:^|[,;.] ?)(?:(?:no|nope|sorry|wait|oops|actually|correction|my (?:mistake|bad)|scratch that|rather|better|on second"
-    r" thought)\b[\s,.:!—-]*)+"
+    r"(?:^|[,;.] ?)(?:(?:no|nope|sorry|wait|oops|actually|correction|my (?:mistake|bad)|scratch that|rather|better"
+    r"|on second thought)\b[\s,.:!—-]*)+"
 )
 _MARKERS = """
     the is and my i to it you make not at we for of with this that was are be have has an let s t do can
@@ -130,8 +130,8 @@ ENGLISH = Language(
         r"(?: (?:not|now|about|around|at|on|for|by|in|only|just|actually|still|currently|really|due|called|named"
         r"|scheduled for|set for"
         r"|from|up to|the))*\s*[\"“'(#]*"
-        rf"|\b{_CHANGE}\w* (?P<whose_2>the|my|our|her|his|(?-i:[A-Z]\w+['’]s)) (?P<noun_2>(?:{_WORD} ){{0,3}}?{_WORD})(?: (?:back"
-        rf"|forward|up|down|out))?"
+        rf"|\b{_CHANGE}\w* (?P<whose_2>the|my|our|her|his|(?-i:[A-Z]\w+['’]s)) (?P<noun_2>(?:{_WORD} ){{0,3}}?{_WORD})"
+        r"(?: (?:back|forward|up|down|out))?"
         r" (?P<verb_2>to|until|for)(?: (?:at|about|around|the|on))*\s*|\b(?P<verb_3>make|set) (?P<whose_3>the|my"
         r"|our) (?P<noun_3>(?:\w+ ){0,3}\w+)(?: (?:at|on|for))?\s*"
         r"|\bI(?:['’](?:m|ve)| am| have)? (?:now |just |actually |currently |also )*(?P<does>live|moved|work|staying"

@@ -14,7 +14,7 @@ _NO_NOUN = (
     r"|janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre|plutôt|bis|rue|avenue"
     r"|boulevard|place)\b"
 )
-_WORD = r"(?!(?:mon|ma|mes|est|sont|que|je|et|mais|si|ne|pas)\b)[\w-]+"
+_WORD = r"(?!(?:mon|ma|mes|est|sont|que|je|et|mais|si|ne|pas)\b)(?:d['’])?[\w-]+"
 _CLAUSE = r"[^.,;!?\n]"
 _END = (
     r"(?= (?:parce|mais|quand|car|si|depuis|maintenant)\b| et (?:(?:je|j['’]|mon|ma|mes|nous|il|elle|aussi"
@@ -71,7 +71,7 @@ FRENCH = Language(
         r"(?: (?:de|du|à|au|le|la|en|pour|maintenant|vers|environ|fixée?|prévue?|désormais))*\s*"
         rf"|\b(?:décal|repouss|report|déplac|avanc|chang|augment|baiss|met)\w* (?P<whose_3>le|la|mon|ma"
         rf"|notre) (?P<noun_2>(?:{_WORD} ){{0,3}}?{_WORD}) (?P<verb_2>à|au|pour)(?: (?:le|la))?\s*"
-        r"|\b(?:j['’]|je )(?P<does>habite|m['’]appelle|travaille)(?: (?:à|au|en|chez|maintenant))*\s*"
+        r"|\b(?:j['’]|je )(?P<does>habite|vis|ai déménagé|m['’]appelle|travaille)(?: (?:à|au|en|chez|maintenant))*\s*"
     ),
     selves=frozenset(["mon", "ma", "mes", "notre", "nos"]),
     others=frozenset(["ton", "ta", "tes", "votre", "vos"]),
@@ -80,7 +80,7 @@ FRENCH = Language(
     relations={
         "arrive": "arrives",
         **dict.fromkeys(("finit", "se termine", "ferme"), "ends"),
-        "habite": "home",
+        **dict.fromkeys(("habite", "vis", "ai déménagé"), "home"),
         "travaille": "work",
         **dict.fromkeys(("s'appelle", "m'appelle", "s’appelle", "m’appelle"), "name"),
     },

@@ -33,6 +33,13 @@ _NAME = (
 _WHO = rf"(?:\b(?:mein|unser)e?r? (?P<of>{_WORD}(?: {_WORD})?)|(?P<who>{_NAME}))"
 _IS = rf"(?:\b(?:ich )?bin(?: ich)?|\bwir sind|\bsind wir|{_WHO} (?:ist|sind))"
 _HAS = rf"(?:\b(?:ich )?habe(?: ich)?|\bwir haben|\bhaben wir|{_WHO} (?:hat|haben))"
+_NAMED = r"(?-i:[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ][\w-]+)?)"
+_VERB = (
+    r"(?:ist|sind|war|waren|liegt|liegen|beträgt|kostet|geht|fährt|fliegt|beginnt|startet|endet|kommt|landet|findet"
+    r"|wird|lautet|heißt|öffnet|schließt)"
+)
+_FILLED = r"(?: (?:jetzt|nun|am|um|bei|auf|für|in|der|an|erst|statt|ab|nur|etwa))*\s*"
+_GENITIVE = r"(?-i:(?!(?:Das|Dies|Es|Was|Etwas|Alles|Als|Bis|Aus|Jedes|Jenes)\b)[A-ZÄÖÜ][a-zäöüß]+['’]?s)"
 _INTERJECTION = r"(?:^|[,;.] ?)(?:(?:nein|sorry|entschuldigung|moment|warte|halt|eigentlich|ach|quatsch|äh)[\s,.:]+)+"
 _MARKERS = """
     ich nicht und ist der das ein eine einen wir mein meine meinen für mit auf um uhr bitte auch aber lieber doch nein
@@ -43,6 +50,7 @@ _MARKERS = """
 
 GERMAN = Language(
     capitalizes_nouns=True,
+    genitive=r"['’]?s$",
     markers=frozenset(_MARKERS.split()),
     values={
         Kind.DATE: (
@@ -72,18 +80,21 @@ GERMAN = Language(
             rf"{started('bis', 'zwischen|und', _COUNT)}\b{_COUNT} (?!{_NO_NOUN}|{MONTH}\b)"
             r"(?-i:[A-ZÄÖÜ][a-zäöüß]{2,})\b"
         ),
-        Kind.NAME: r"(?:(?<=heiße )|(?<=Herr )|(?<=Herrn )|(?<=Frau )"
-        r"|(?<=Name ist ))(?-i:[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ][\w-]+)?)",
+        Kind.NAME: rf"(?:(?<=heiße )|(?<=heißt )|(?<=Herr )|(?<=Herrn )|(?<=Frau )|(?<=Name ist )"
+        rf"|(?<=\bwohne in )|(?<=\bwohnt in )|(?<=\blebe in )|(?<=ziehe nach )){_NAMED}"
+        rf"|(?<=\bnach ){_NAMED}(?= (?:um)?gezogen\b)"
+        # An inner capital, as of PostgreSQL, is no noun's.
+        r"|(?-i:\b(?!GmbH\b|\w+In(?:nen)?\b)[A-ZÄÖÜ]?[a-zäöüß]+[A-Z]\w*)",
     },
     owned=(
         rf"\b(?P<whose>mein(?:e[nrm]?)?|unser(?:e[nrm]?)?|dein(?:e[nrm]?)?|Ihr(?:e[nrm]?)?|der|die|das|den"
         rf"|sein(?:e[nrm]?)?) (?P<noun>(?:{_WORD} ){{0,3}}?{_WORD})"
-        r" (?P<verb>ist|sind|war|waren|liegt|liegen|beträgt|kostet|geht|fährt|fliegt|beginnt|startet|endet|kommt"
-        r"|landet|findet|wird|lautet|heißt|öffnet|schließt)\b"
-        r"(?: (?:jetzt|nun|am|um|bei|auf|für|in|der|an|erst|statt|ab|nur|etwa))*\s*"
+        rf" (?P<verb>{_VERB})\b{_FILLED}"
+        rf"|\b(?P<whose_3>{_GENITIVE}) (?P<noun_3>(?-i:[A-ZÄÖÜ])[\w-]+) (?P<verb_3>{_VERB})\b{_FILLED}"
         rf"|\b(?:verschieb|verleg|änder|setz|leg|erhöh|senk|stell|mach)\w* (?:bitte )?(?P<whose_2>den|die|das"
-        rf"|mein\w*|unser\w*) (?P<noun_2>(?:{_WORD} ){{0,3}}?{_WORD}) (?P<verb_2>auf|um|zu)(?: (?:den|die))?\s*"
-        r"|\bich (?P<does>wohne|heiße|arbeite|lebe)(?: (?:jetzt|in der|in|bei|als|am))*\s*"
+        rf"|mein\w*|unser\w*|{_GENITIVE}) (?P<noun_2>(?:{_WORD} ){{0,3}}?{_WORD}) (?P<verb_2>auf|um|zu)"
+        r"(?: (?:den|die))?\s*"
+        r"|\bich (?P<does>wohne|heiße|arbeite|lebe|ziehe|bin(?= nach\b))(?: (?:jetzt|in der|in|bei|als|am|nach))*\s*"
     ),
     selves=frozenset(
         ["mein", "meine", "meinen", "meiner", "meinem", "unser", "unsere", "unseren", "unserer", "unserem"]
@@ -94,7 +105,7 @@ GERMAN = Language(
     relations={
         **dict.fromkeys(("kommt", "landet"), "arrives"),
         **dict.fromkeys(("endet", "schließt"), "ends"),
-        **dict.fromkeys(("wohne", "lebe"), "home"),
+        **dict.fromkeys(("wohne", "lebe", "ziehe", "bin"), "home"),
         "heiße": "name",
         "arbeite": "work",
         "heißt": "name",
@@ -152,6 +163,11 @@ GERMAN = Language(
             ),
             (
                 "decides",
+                r"\b(?:wir|ich) (?:haben?|hab) (?:uns |mich )?(?:\w+ ){0,2}?"
+                rf"(?:entschieden|beschlossen|geeinigt|vereinbart), {_CLAUSE}+",
+            ),
+            (
+                "decides",
                 rf"\b(?:wir|ich) (?:nehmen?|nutzen|verwenden|benutzen|buchen|wählen|wechseln?|bleiben?"
                 rf"|entscheiden?)\b{_CLAUSE}+",
             ),
@@ -183,8 +199,8 @@ GERMAN = Language(
         rf"|{_INTERJECTION}(?:es ist|es sind|wir treffen uns|ich meine)\s+{_TO}"
     ),
     interjection=rf"(?:{_INTERJECTION}|\bdoch\b){_TO}",
-    cue_after=r"^,? (?:draus|daraus|stattdessen|verschoben|verlegt|geändert|gelegt|verschieben|verlegen"
-    r"|ändern|legen|doch lieber)\b",
+    cue_after=r"^,? (?:draus|daraus|stattdessen|verschoben|verlegt|geändert|gelegt|erhöht|gesenkt|angehoben|verlängert"
+    r"|verschieben|verlegen|ändern|legen|erhöhen|senken|anheben|verlängern|doch lieber)\b",
     alternative=r"^(?:(?:nein|doch|lieber|ach|sorry|moment|ok|okay|dann|eigentlich|bitte|also"
     r"|wir)\b[\s,.]*)*(?:nimm|nehmen wir|nehmen|nutze|nutzen wir|nutzen|verwenden wir|verwenden)? ?(?:doch "
     r"|lieber |stattdessen )*(?P<new>[\w+#. -]{2,40}?)(?<! statt)(?: stattdessen)[.!]*$",

@@ -62,6 +62,8 @@ class Language:
     """Words that make a sentence no correction: conditions, denials."""
     farewell: str
     """Greetings and farewells with the times that they mention."""
+    genitive: str = r"['’]s$"
+    """The ending of a name that owns something."""
     past: frozenset[str] = frozenset()
     """Verbs by which an owned value is one of the past."""
     relations: Mapping[str, str] = field(default_factory=dict)
@@ -81,6 +83,15 @@ class Language:
     @cached_property
     def denies(self) -> tuple[Prefiltered, ...]:
         return tuple(Prefiltered(pattern) for pattern in self.denying)
+
+    @cached_property
+    def _is_genitive(self) -> Prefiltered:
+        return Prefiltered(self.genitive)
+
+    def named_by(self, genitive: str) -> str | None:
+        """The name that a word in the genitive has; `None` if it is in no genitive."""
+        ending = self._is_genitive.search(genitive)
+        return genitive[: ending.start()] if ending else None
 
     @cached_property
     def is_cue(self) -> Prefiltered:

@@ -156,7 +156,7 @@ SPANISH = Language(
         rf"|\bquise decir{_TO}|\bdebería ser{_TO}|\bahora (?:es|son|está|sale|cuesta){_TO}|\b(?:es|son|está|sale"
         rf"|cuesta) ahora{_TO}|\bcorrección:?{_TO}|{_INTERJECTION}(?:es|son|era|pon)\s+{_TO}"
     ),
-    interjection=rf"(?:{_INTERJECTION}|\b(?:al final|finalmente)\b){_TO}",
+    interjection=rf"(?:{_INTERJECTION}|\b(?:al final|finalmente)\b)(?: ?(?:seremos|somos|serán?)\b)?{_TO}",
     cue_after=r"^,? (?:mejor|en su lugar|en (?:vez|lugar) de eso|al final)\b",
     alternative=r"^(?:(?:no|mejor|perdón|espera|bueno|entonces|en realidad|pues|al final)\b[\s,.]*)*(?:usa|usemos"
     r"|pon|toma|con|vamos con|prefiero)? ?(?P<new>[\w+#. -]{2,40}?)(?:,? (?:en su lugar|en (?:vez|lugar) de eso"

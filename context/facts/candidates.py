@@ -22,6 +22,7 @@ from purser.context.facts.corrections import (
     outdates,
     reconsiders,
     replaced,
+    retracted,
     unsure,
 )
 from purser.context.facts.languages import Language, languages_of
@@ -69,6 +70,8 @@ class Candidate:
     """Whether kind and value follow from the earlier fact."""
     about: frozenset[str] = frozenset()
     """Beginnings of words of which the earlier fact has one."""
+    retracts: bool = False
+    """Whether it only takes back what has its subject and relation, or what its speaker said last if they are empty."""
     joined: tuple[tuple[Kind, str], ...] = ()
     """Kinds and values of dates and times that are joined to its own, as in `Saturday at 11 am`."""
 
@@ -157,6 +160,9 @@ class _Sentence:
             yield Candidate(
                 fact, corrects=bool(touches or strong or weak), old=replacing.old_text if replacing and touches else ""
             )
+        taken_back = retracted(self.text, self.languages) if may_correct else None
+        if taken_back and (any(taken_back) or not (found or stated)):
+            yield Candidate(Fact(_NO_MESSAGE, Kind.FIELD, *taken_back, "", self.text, self.speaker), retracts=True)
         if may_correct:
             yield from self._bare(replacing.new_text if replacing else "", replacing.old_text if replacing else "",
                                   found=[(kind, match.span()) for kind, match, _, _ in found], is_stated=bool(stated),

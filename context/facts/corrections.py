@@ -214,6 +214,19 @@ def bare_numbers(sentence: str, languages: tuple[Language, ...]) -> Iterator[re.
             yield match
 
 
+def retracted(sentence: str, languages: tuple[Language, ...]) -> tuple[str, str] | None:
+    """Owner and noun of what a sentence takes back, such as `Ben` and `flight` of `Cancel Ben's flight`.
+
+    Returns:
+        Nothing but empty texts for what was said last, as in `cancel that`; `None` if nothing is taken back.
+    """
+    for language in languages:
+        if match := language.is_retracted.search(sentence):
+            said = {name.partition("_")[0]: text.casefold() for name, text in match.groupdict().items() if text}
+            return language.named_by(said.get("whose", "")) or "", said.get("noun", "")
+    return None
+
+
 def alternative(sentence: str, languages: tuple[Language, ...]) -> str | None:
     """The choice of a sentence that only replaces an earlier one, such as `MySQL instead`."""
     for language in languages:

@@ -14,6 +14,7 @@ from purser.context.facts.likeness import (
     differ_in_purpose,
     is_about,
     is_choice,
+    is_of,
     is_said_by,
     may_correct,
     may_replace,
@@ -30,6 +31,10 @@ REACH = 40
 """Messages that a correction without subject, such as "make it 5 pm", reaches back."""
 _NEAR = 4
 """Messages within which a named correction corrects a value that was mentioned without name."""
+_JUST_SAID = 2
+"""Messages within which "cancel that" means what its speaker said last: an answer may stand between."""
+_RETRACTED = (Kind.DATE, Kind.TIME, Kind.MONEY, Kind.NUMBER, Kind.ADDRESS, Kind.DECISION)
+"""What can be taken back in few words: plans, not what somebody is, likes or forbids."""
 _COUNTED = (Kind.NUMBER, Kind.MONEY, Kind.TIME)
 _GENERIC = re.compile(
     "(?:time|date|pric|amou|addr|hour|hora|fech|prec|dire|uhrz|datu|prei|zeit|betr|adre|heur|prix|mont"
@@ -66,6 +71,9 @@ class KnownFacts:
     def add(self, candidate: Candidate) -> None:
         """Adds what a message states, unless it is known, and supersedes what it replaces."""
         fact = candidate.fact
+        if candidate.retracts:
+            self._retract(fact)
+            return
         if fact.kind is Kind.NAME and self._is_speaker(fact):
             return
         target = self._corrected(candidate) if candidate.corrects else None
@@ -90,6 +98,20 @@ class KnownFacts:
                     self._supersede(identity, fact.seq)
         self._hold(fact)
         self._changed[fact.identity] = None
+
+    def _retract(self, fact: Fact) -> None:
+        """Supersedes what a message takes back: the values of a noun, or what its speaker said last."""
+        known = self._recent(fact, *_RETRACTED)
+        if fact.relation:
+            known = [one for one in known if is_of(one, fact.subject, fact.relation)]
+            newest = next((one.subject for one in known if one.topic), None)
+            targets = [one for one in known if not one.topic or one.subject == newest]
+        else:
+            said = [one for one in known if one.speaker == fact.speaker and one.seq >= fact.seq - _JUST_SAID]
+            targets = [one for one in said if one.seq == said[0].seq]
+        for target in targets:
+            for one in [target, *self._same_as(target, fact.seq)]:
+                self._supersede(one.identity, fact.seq)
 
     def _is_speaker(self, fact: Fact) -> bool:
         return fact.value == fact.speaker or self._speakers[fact.value] > 0

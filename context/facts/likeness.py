@@ -3,6 +3,7 @@
 import re
 
 from purser.context.conversation.wording import words
+from purser.context.facts.corrections import within
 from purser.context.facts.values import ALLERGY, IS, Fact, Kind
 
 STATEMENTS = (Kind.DECISION, Kind.PREFERENCE, Kind.NEGATION)
@@ -115,6 +116,16 @@ def is_about(one: Fact, named: frozenset[str]) -> bool:
     """Whether a fact is about what a correction names, if it names something."""
     said = f"{noun_of(one)} {one.text}".casefold()
     return not named or one.unit[:STEM] in named or any(word in said for word in named)
+
+
+def is_of(one: Fact, name: str, noun: str) -> bool:
+    """Whether a fact is a value of a noun, and of a name if there is one; of a mention, its sentence has the noun."""
+    if name and one.subject != name:
+        return False
+    known = noun_of(one)
+    if known:
+        return known.endswith(noun) or noun.endswith(known)
+    return one.kind is not Kind.DECISION and within(one.text, noun) is not None
 
 
 def may_replace(fact: Fact, one: Fact) -> bool:

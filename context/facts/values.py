@@ -66,7 +66,7 @@ class Fact:
     speaker: str
     """Name or role of the speaker; empty for a field of a tool result."""
     superseded_by: int | None = None
-    """Sequence number of the first later message with another value; `None` if the fact is current."""
+    """Sequence number of the first later message with another value, or that takes it back; `None` if it is current."""
 
     @property
     def identity(self) -> tuple[int, str, str, str, str]:

@@ -85,6 +85,11 @@ _INTERJECTION = (
     r"(?:^|[,;.] ?)(?:(?:no|nope|sorry|wait|oops|actually|correction|my (?:mistake|bad)|scratch that|rather|better"
     r"|on second thought)\b[\s,.:!—-]*)+"
 )
+_POLITE = r"(?:(?:please|actually|sorry|no|oh|ok|okay|well|wait|so|and|but|then|just|let['’]s|you can)\b[\s,.]*)*"
+_WHOSE = r"(?:(?:the|my|our)|(?P<whose>(?-i:[A-Z])\w+['’]s)) "
+_WHOSE_2 = _WHOSE.replace("whose", "whose_2")
+_NOUN = rf"(?:{_WORD} ){{0,2}}?{_WORD}"
+_CLAUSE_END = r"(?: (?:please|then|again|for now|altogether|after all))?(?=\s*(?:[.,;!]|$))"
 _MARKERS = """
     the is and my i to it you make not at we for of with this that was are be have has an let s t do can
 """
@@ -268,6 +273,13 @@ ENGLISH = Language(
         rf"|{_WISH}"
         r"|\b(?:(?:do|did|can|ca|could|should"
         rf"|would|will|wo)(?:n['’]t| not)|cannot|never) (?:\w+ )?(?:make|{_CHANGE}\w*)\b"
+    ),
+    retracted=(
+        rf"^{_POLITE}(?:cancel|forget(?: about)?|never ?mind|drop|scrap|scratch|skip|ignore|disregard)"
+        rf" {_WHOSE}(?P<noun>{_NOUN}){_CLAUSE_END}"
+        rf"|^{_POLITE}(?:cancel|forget(?: about)?|scratch|strike|ignore|disregard) (?:that|it|this){_CLAUSE_END}"
+        rf"|^{_POLITE}{_WHOSE_2}(?P<noun_2>{_NOUN}) (?:is|was|were|are|(?:has|have) been|got)(?: now| just)?"
+        rf" (?:cancell?ed|called off|off|scrapped){_CLAUSE_END}"
     ),
     farewell=(
         rf"\b(?:see|talk to|catch|speak to|meet) (?:you|ya|u)\b(?: (?:all|again|soon|then|there|around|on|until"

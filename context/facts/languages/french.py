@@ -31,6 +31,10 @@ _WHO = rf"\b(?:(?:mon|ma|mes|notre|nos) (?P<of>{_WORD}(?: {_WORD})?)|(?P<who>{_N
 _IS = rf"(?:\bje (?:ne )?suis|\bnous (?:ne )?sommes|\bon (?:n['’])?est|{_WHO} (?:est|sont|n['’]est|ne sont))"
 _HAS = rf"(?:\bj['’]ai|\bje n['’]ai|\bnous (?:n['’])?avons|\bon (?:n['’])?a|{_WHO} (?:n['’])?(?:a|ont))"
 _INTERJECTION = r"(?:^|[,;.] ?)(?:(?:non|pardon|désolée?|attends|attendez|oups|correction)[\s,.:]+)+"
+_POLITE = r"(?:(?:non|finalement|bon|alors|ok|en fait|s['’]il (?:te|vous) plaît)\b[\s,.]*)*"
+_WHOSE = r"(?:(?:le|la|les|mon|ma|mes|notre|nos) |l['’])"
+_NOUN = rf"(?:{_WORD} ){{0,3}}?{_WORD}"
+_CLAUSE_END = r"(?=\s*(?:[.,;!]|$))"
 _MARKERS = """
     je j le les des est et nous mon ma mes pas une un pour avec demain hier plutôt c non au aux sur qui que ce cette
     suis ne vous il elle dans du la de en l d mais finalement aime préfère réunion vol lundi mardi mercredi jeudi
@@ -175,6 +179,13 @@ FRENCH = Language(
     unsure=r"\b(?:si|peut-être|pourrait|aurait|serait|presque|failli|ne (?:le |la )?(?:mets|change|déplace|décale"
     r"|repousse)\w* pas|à moins)\b|(?<!\bon )\b(?:veut|voudrait|aimerait)\b"
     r"|(?<!\bje )(?<!\bon )\b(?:veulent|voudraient|aimeraient|proposent?|demandent?|souhaitent?|suggèrent?)\b",
+    retracted=(
+        rf"^{_POLITE}(?:oublie[zs]?|annule[zs]?|laisse[zs]? tomber)"
+        rf" (?:(?:ça|cela|tout ça){_CLAUSE_END}|{_WHOSE}(?P<noun>{_NOUN}){_CLAUSE_END})"
+        rf"|^{_POLITE}(?:oublie[zs]?|annule[zs]?)-l[ae]{_CLAUSE_END}"
+        rf"|^{_POLITE}{_WHOSE}(?P<noun_2>{_NOUN}) (?:(?:est|sont|a été|ont été) (?:\w+ )?(?:annulée?s?|supprimée?s?)"
+        rf"|n['’]a plus lieu|tombe à l['’]eau){_CLAUSE_END}"
+    ),
     farewell=(
         rf"(?:^|(?<=[,.!] )|(?<=merci )|(?<=alors )|(?<=allez ))à (?:demain|bientôt|plus tard|tout à l['’]heure"
         rf"|la semaine prochaine|{_DAY}(?: prochain)?)(?=\s*(?:[.!]|$|,))"

@@ -41,6 +41,10 @@ _VERB = (
 _FILLED = r"(?: (?:jetzt|nun|am|um|bei|auf|für|in|der|an|erst|statt|ab|nur|etwa))*\s*"
 _GENITIVE = r"(?-i:(?!(?:Das|Dies|Es|Was|Etwas|Alles|Als|Bis|Aus|Jedes|Jenes)\b)[A-ZÄÖÜ][a-zäöüß]+['’]?s)"
 _INTERJECTION = r"(?:^|[,;.] ?)(?:(?:nein|sorry|entschuldigung|moment|warte|halt|eigentlich|ach|quatsch|äh)[\s,.:]+)+"
+_POLITE = r"(?:(?:bitte|nein|doch|ach|also|ok|okay|gut|dann|eigentlich)\b[\s,.]*)*"
+_WHOSE = rf"(?:(?:den|die|das|der|mein\w*|unser\w*)|(?P<whose>{_GENITIVE})) "
+_WHOSE_2, _WHOSE_3 = (_WHOSE.replace("whose", f"whose_{number}") for number in (2, 3))
+_CLAUSE_END = r"(?=\s*(?:[.,;!]|$))"
 _MARKERS = """
     ich nicht und ist der das ein eine einen wir mein meine meinen für mit auf um uhr bitte auch aber lieber doch nein
     statt morgen gestern heute sondern mach haben sind den dem die zu im bin habe mag unser sich es von vom kostet wird
@@ -209,6 +213,14 @@ GERMAN = Language(
         r"\b(?:wenn|falls|vielleicht|könnten?|hätten?|würden?|fast|beinahe|nicht (?:auf|verschieben|ändern)|ob)\b"
         r"|(?<!\bich )(?<!\bwir )\b(?:will|wollen|möchten?|wünscht|hofft|bittet|fordert|verlangt|empfiehlt|schlägt)\b"
         r"(?! (?:ich|wir)\b)"
+    ),
+    retracted=(
+        rf"^{_POLITE}(?:vergiss|vergessen Sie|streich\w*|stornier\w*|ignorier\w*|lass\w*)(?: Sie)?"
+        rf" (?:(?:das|es)(?: (?:wieder|einfach|bleiben|sein))*{_CLAUSE_END}"
+        rf"|{_WHOSE}(?P<noun>{_WORD})(?: (?:wieder|weg))?{_CLAUSE_END})"
+        rf"|^{_POLITE}sag\w*(?: Sie)? {_WHOSE_2}(?P<noun_2>{_WORD}) ab{_CLAUSE_END}"
+        rf"|^{_POLITE}{_WHOSE_3}(?P<noun_3>{_WORD}) (?:(?:fällt|fallen) (?:\w+ )?aus|entfällt|entfallen"
+        rf"|(?:ist|sind|wurde|wurden) (?:\w+ )?(?:abgesagt|gestrichen|storniert)|hat sich erledigt){_CLAUSE_END}"
     ),
     farewell=(
         rf"(?:^|(?<=[,.!] )|(?<=also )|(?<=dann )|(?<=danke ))bis (?:morgen|übermorgen|bald|dann|später|gleich"

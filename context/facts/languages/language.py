@@ -62,6 +62,11 @@ class Language:
     """Words that make a sentence no correction: conditions, denials."""
     farewell: str
     """Greetings and farewells with the times that they mention."""
+    retracted: str = r"(?!)"
+    """A sentence that takes something back and puts nothing in its place.
+
+    Groups: `whose` (a genitive; may be missing), `noun` (missing for what was said last).
+    """
     genitive: str = r"['’]s$"
     """The ending of a name that owns something."""
     past: frozenset[str] = frozenset()
@@ -116,6 +121,10 @@ class Language:
     @cached_property
     def is_unsure(self) -> Prefiltered:
         return Prefiltered(self.unsure)
+
+    @cached_property
+    def is_retracted(self) -> Prefiltered:
+        return Prefiltered(self.retracted)
 
     @cached_property
     def is_farewell(self) -> Prefiltered:

@@ -30,6 +30,10 @@ _WHO = rf"\b(?:(?:mis?|nuestr[oa]s?) (?P<of>{_WORD}(?: {_WORD})?)|(?P<who>{_NAME
 _IS = rf"(?:\b(?:(?:ya )?no )?(?:soy|somos)|{_WHO}(?: ya)?(?: no)? (?:es|son))"
 _HAS = rf"(?:\b(?:(?:ya )?no )?(?:tengo|tenemos)|{_WHO}(?: ya)?(?: no)? tienen?)"
 _INTERJECTION = r"(?:^|[,;.] ?)(?:(?:no|perdón|perdona|espera|en realidad|bueno|digo)[\s,.:]+)+"
+_POLITE = r"(?:(?:no|bueno|entonces|al final|mejor|por favor|perdón)\b[\s,.]*)*"
+_WHOSE = r"(?:el|la|los|las|mis?|nuestr[oa]s?) "
+_NOUN = rf"(?:{_WORD} ){{0,3}}?{_WORD}"
+_CLAUSE_END = r"(?=\s*(?:[.,;!]|$))"
 _MARKERS = """
     el los las y es mi mis una un para con que por del está ayer mañana hoy prefiero mejor soy tengo gusta reunión pero
     se lo muy nos vamos vuelo son al su odio hay quiero hemos como este esta sí gracias hola nunca sino cuesta en de la
@@ -164,6 +168,13 @@ SPANISH = Language(
     changed=r"\b(?:mejor|en (?:vez|lugar) de|en su lugar|al final|finalmente|cambié de idea)\b",
     unsure=r"\b(?:si|quizás?|tal vez|a lo mejor|ojalá|casi|no (?:lo |la )?(?:cambies|muevas|pases|pongas|podemos)"
     r"|no puede|quieren?|querrían?|propone[n]?|piden?|pretenden?|sugieren?|desean?|le[s]? gustaría)\b",
+    retracted=(
+        rf"^{_POLITE}(?:olvida(?:te de)?|olvide|olvídate de|cancel[ae]|anul[ae])"
+        rf" (?:(?:eso|esto|lo de antes){_CLAUSE_END}|{_WHOSE}(?P<noun>{_NOUN}){_CLAUSE_END})"
+        rf"|^{_POLITE}(?:olvíd[ae]|cancél[ae]|anúl[ae])l[oa]{_CLAUSE_END}"
+        rf"|^{_POLITE}{_WHOSE}(?P<noun_2>{_NOUN}) (?:(?:está|fue|ha sido|queda) (?:cancelad|anulad|suspendid)[oa]"
+        rf"|se (?:ha )?(?:cancel|anul|suspend)(?:ó|ado|ido|ió)){_CLAUSE_END}"
+    ),
     farewell=(
         rf"(?:^|(?<=[,.!] )|(?<=[¡¿])|(?<=gracias )|(?<=pues ))(?:hasta|nos vemos|te veo|hablamos"
         rf"|nos hablamos)(?: (?:el|la|pronto|luego|entonces|de nuevo))*(?: (?:mañana|{_DAY}|semana que viene"

@@ -30,6 +30,8 @@ SAID = (
     "MySQL instead.",
     "Two tickets, please.",
     "Make it three.",
+    "Forget the budget.",
+    "Cancel that.",
 )
 
 

@@ -125,8 +125,10 @@ def replaced(sentence: str, languages: tuple[Language, ...]) -> Replacing | None
     for pattern, denies in patterns:
         if match := pattern.search(clauses):
             new, old = (sentence[slice(*match.span(group))].strip() for group in ("new", "old"))
-            if new and old and new.casefold() != old.casefold() and (_are_alike(new, old) or not denies):
-                return Replacing(match.span("new"), match.span("old"), _LEAD.sub("", new) or new, old)
+            said = _LEAD.sub("", new)
+            # A mere "no" before what is denied, as in `no, not Redis`, is no value.
+            if said and old and new.casefold() != old.casefold() and (_are_alike(new, old) or not denies):
+                return Replacing(match.span("new"), match.span("old"), said, old)
     return None
 
 

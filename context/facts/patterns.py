@@ -14,7 +14,7 @@ from purser.context.facts.values import Kind
 
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 """Of a word or an id: not of a script without spaces, whose words stand beside ids."""
-_WORD = r"[A-ZÀ-ÖØ-Þ](?:[\w&-]|['’](?!s\b))+\b"
+_WORD = r"[A-ZÀ-ÖØ-Þ](?:[\w&-]|['’](?!s\b)|\.(?=(?:ai|app|com|dev|io|net|org)\b))+\b"
 _LEADING = (
     r"(?:The|An?|My|Our|Your|His|Her|Their|This|That|These|Those|It|He|She|We|They|You|When|While|If|As|Since|After|Before|Because"
     r"|One|Both|All|Some|Every|Each|Glad|Great|Please|Well|Oh|Okay|OK|Entonces|Pues|Bueno|Donc|Alors|Yesterday|Today|Tomorrow|Now|Then|And|But|So|Also|Dear|Hi|Hello|Hey|Thanks|Yes|No|Not|Only|Maybe|Once|In|On|At|To|From|For"
@@ -30,7 +30,7 @@ _AMOUNT = r"\d(?:(?:[\d.,]|['’](?=\d{3}))*\d)?"
 """A number with the thousands separators of any country but spaces."""
 _SPACED = r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d{1,2})?"
 _REACHED = (
-    r"(?<![a-z0-9_.+-])[a-z0-9][a-z0-9_.+-]*+@[a-z0-9-]++(?:\.[a-z0-9-]++)+(?![a-z0-9_:])"
+    r"(?<![a-z0-9_.+-])[a-z0-9][a-z0-9_.+-]*+@(?:[a-z0-9-]++\.)+[a-z]{2,}(?![a-z0-9_:-])"
     r"|\[(?:EMAIL|PHONE)_\d+\]"
 )
 """An e-mail address, or what stands for one or for a phone number in redacted text."""

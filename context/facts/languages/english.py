@@ -1,6 +1,6 @@
 """English."""
 
-from purser.context.facts.languages.language import Language, started
+from purser.context.facts.languages.language import CLAUSE, STOP, Language, started
 from purser.context.facts.values import ALLERGY, DIET, Kind
 
 DAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
@@ -30,13 +30,12 @@ _STREET = (
     r"|Alley"
     r"|Close|Row|Crescent)"
 )
-_CLAUSE = r"[^.,;!?\n]"
 _WORD = r"(?!(?:my|our|your|the|is|are|was|were|that|I|you|we|he|she|it|they|and|but|if|not|from|to|at)\b)[\w'’-]+"
 _OBJECT = (
-    rf"({_CLAUSE}{{2,}}?)(?= (?:because|since|but|when|while|so|as|if|anymore|any more|these days|[-–—]) "
+    rf"({CLAUSE}{{2,}}?)(?= (?:because|since|but|when|while|so|as|if|anymore|any more|these days|[-–—]) "
     r"| (?:instead|now|anymore|any more|today)\b| and (?:(?:I|we|you|he|she|they|it|my|our|the|then|also|so|am|is"
     r"|was|want|need"
-    r"|have|would|will|can|do|don['’]t|hate|love|like|prefer|please|that|this)\b|['’])|[.,;!?]|$)"
+    rf"|have|would|will|can|do|don['’]t|hate|love|like|prefer|please|that|this)\b|['’])|{STOP})"
 )
 _VAGUE = (
     r"(?!(?:it|that|this|these|those|them|you|your|him|her|how|what|when|where|to (?:see|hear|know)|the way|seeing"
@@ -183,29 +182,29 @@ ENGLISH = Language(
                 "rules out",
                 r"(?:^|(?<=[,;:] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=\bplease ))"
                 rf"(?:[Pp]lease )?(?:[Nn]ever(?! (?:saw|been|had|thought|seen|knew|heard|mind|once|\w+ed)\b)"
-                rf"|[Dd]o not|[Dd]on['’]t) {_IDLE}\w+{_CLAUSE}*",
+                rf"|[Dd]o not|[Dd]on['’]t) {_IDLE}\w+{CLAUSE}*",
             ),
             (
                 "rules out",
                 r"\b(?:must not|mustn['’]t|may not|cannot be|can['’]t be|(?:is|are) not (?:allowed|permitted)"
-                rf"|no longer(?!{_CLAUSE}* but | (?:a |\w+ly )?(?:allergic|vegan|vegetarian|pescatarian|like|love"
+                rf"|no longer(?!{CLAUSE}* but | (?:a |\w+ly )?(?:allergic|vegan|vegetarian|pescatarian|like|love"
                 r"|enjoy)\b)"
-                rf"|under no circumstances){_CLAUSE}+",
+                rf"|under no circumstances){CLAUSE}+",
             ),
             (
                 "rules out",
                 rf"{_WHO} (?:never|cannot|can['’]t|can not|must not|mustn['’]t|may not|won['’]t"
-                rf"|do(?:es)?(?:n['’]t| not)|no longer) (?:eat|drink|tolerate|digest)s?\b{_NO_PRONOUN}{_CLAUSE}+",
+                rf"|do(?:es)?(?:n['’]t| not)|no longer) (?:eat|drink|tolerate|digest)s?\b{_NO_PRONOUN}{CLAUSE}+",
             ),
             (
                 "rules out",
                 rf"{_WHO} (?:cannot|can['’]t|can not|must not|mustn['’]t|may not) have (?!been\b|to\b){_NO_PRONOUN}"
-                rf"{_CLAUSE}+",
+                rf"{CLAUSE}+",
             ),
             (
                 "rules out",
                 r"\bI (?:never|do not|don['’]t|won['’]t|cannot|can['’]t) "
-                rf"(?:smoke|want(?! to)|need|own|fly|use|drive|accept|work|speak|take)\b{_NO_PRONOUN}{_CLAUSE}+",
+                rf"(?:smoke|want(?! to)|need|own|fly|use|drive|accept|work|speak|take)\b{_NO_PRONOUN}{CLAUSE}+",
             ),
         ),
         Kind.DECISION: (
@@ -213,21 +212,21 @@ ENGLISH = Language(
                 "decides",
                 r"\b(?:I|[Ww]e)(?:['’](?:ve|ll|d|re|m)| have| had| will| are| am)?(?: (?:finally|just|both|all|now"
                 r"|actually))* "
-                rf"{_SETTLED}\b{_CLAUSE}+",
+                rf"{_SETTLED}\b{CLAUSE}+",
             ),
             (
                 "decides",
                 rf"\b(?:I|[Ww]e)(?:['’]ll| will) (?:use|take|book|choose|pick|order|stick with"
-                rf"|stay with)\b(?! (?:your|care|it|that|a (?:look|break))\b){_CLAUSE}+",
+                rf"|stay with)\b(?! (?:your|care|it|that|a (?:look|break))\b){CLAUSE}+",
             ),
             (
                 "decides",
-                rf"\b[Ww]e (?:currently |now )?use (?!(?:it|that|this|them|to|up)\b){_CLAUSE}+",
+                rf"\b[Ww]e (?:currently |now )?use (?!(?:it|that|this|them|to|up|about|around|\d+)\b){CLAUSE}+",
             ),
             (
                 "decides",
                 rf"\b[Ll]et['’]s (?:(?:just|rather|actually) )?(?:go with|use|book|take|choose|pick"
-                rf"|stick with|switch to)\b{_CLAUSE}+",
+                rf"|stick with|switch to)\b{CLAUSE}+",
             ),
         ),
     },
@@ -279,7 +278,7 @@ ENGLISH = Language(
         rf" {_WHOSE}(?P<noun>{_NOUN}){_CLAUSE_END}"
         rf"|^{_POLITE}(?:cancel|forget(?: about)?|scratch|strike|ignore|disregard) (?:that|it|this){_CLAUSE_END}"
         rf"|^{_POLITE}{_WHOSE_2}(?P<noun_2>{_NOUN}) (?:is|was|were|are|(?:has|have) been|got)(?: now| just)?"
-        rf" (?:cancell?ed|called off|off|scrapped){_CLAUSE_END}"
+        rf" (?:cancell?ed|called off|scrapped){_CLAUSE_END}"
     ),
     farewell=(
         rf"\b(?:see|talk to|catch|speak to|meet) (?:you|ya|u)\b(?: (?:all|again|soon|then|there|around|on|until"

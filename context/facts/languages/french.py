@@ -1,6 +1,6 @@
 """French."""
 
-from purser.context.facts.languages.language import Language, started
+from purser.context.facts.languages.language import CLAUSE, STOP, Language, started
 from purser.context.facts.values import ALLERGY, DIET, Kind
 
 _DAY = r"(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)"
@@ -15,12 +15,11 @@ _NO_NOUN = (
     r"|boulevard|place)\b"
 )
 _WORD = r"(?!(?:mon|ma|mes|est|sont|que|je|et|mais|si|ne|pas)\b)(?:d['’])?[\w-]+"
-_CLAUSE = r"[^.,;!?\n]"
 _END = (
     r"(?= (?:parce|mais|quand|car|si|depuis|maintenant)\b| et (?:(?:je|j['’]|mon|ma|mes|nous|il|elle|aussi"
-    r"|c['’]|suis)\b|j['’])|[.,;!?]|$)"
+    rf"|c['’]|suis)\b|j['’])|{STOP})"
 )
-_OBJECT = rf"([^.,;!?\n]{{2,}}?){_END}"
+_OBJECT = rf"({CLAUSE}{{2,}}?){_END}"
 _TO = r"(?:\s*(?:\b(?:à|au|le|la|les|pour|en|de|du|après|avant|dès|est|sera|vers)\b|l['’]))*[\s,:]*"
 _NAME = (
     r"(?-i:(?!(?:Je|Tu|Il|Elle|On|Nous|Vous|Ils|Elles|Ce|Ceci|Cela|Ça|Cette|Cet|Le|La|Les|Un|Une|Mon|Ma|Mes|Ton|Ta|Son|Sa"
@@ -116,32 +115,32 @@ FRENCH = Language(
                 "rules out",
                 rf"(?:^|(?<=[,;:] )|(?<=\bet ))(?:s['’]il (?:te|vous) plaît,? )?(?:ne "
                 rf"|n['’])(?!t['’]inquiète|vous inquiétez|sois|soyez|hésite|est|suis"
-                rf"|sais)\w+[^.,;!?\n]{{0,30}}? ?(?:pas|jamais|rien|plus)\b{_CLAUSE}*",
+                rf"|sais)\w+{CLAUSE}{{0,30}}? ?(?:pas|jamais|rien|plus)\b{CLAUSE}*",
             ),
-            ("rules out", rf"\b(?:il est interdit|interdiction|il ne faut (?:pas|jamais)|on ne peut pas){_CLAUSE}+"),
+            ("rules out", rf"\b(?:il est interdit|interdiction|il ne faut (?:pas|jamais)|on ne peut pas){CLAUSE}+"),
             (
                 "rules out",
                 rf"\bje ne (?:mange|bois|fume|veux|prends|utilise|tolère|supporte|digère)"
-                rf" (?:pas|jamais|plus)\b{_CLAUSE}+",
+                rf" (?:pas|jamais|plus)\b{CLAUSE}+",
             ),
             (
                 "rules out",
                 rf"(?:\bnous ne (?:mangeons|buvons|tolérons|supportons)|(?:{_WHO}|\bon) ne (?:mange(?:nt)?"
-                rf"|boi(?:t|vent)|tolèr(?:e|ent)|support(?:e|ent)|digèr(?:e|ent))) (?:pas|jamais|plus)\b{_CLAUSE}+",
+                rf"|boi(?:t|vent)|tolèr(?:e|ent)|support(?:e|ent)|digèr(?:e|ent))) (?:pas|jamais|plus)\b{CLAUSE}+",
             ),
             (
                 "rules out",
                 rf"(?:\bje|\bnous|\bon|{_WHO}) ne (?:peux|peut|peuvent|pouvons|dois|doit|doivent|devons)"
-                rf" (?:pas|jamais|plus) (?:manger|boire|prendre)\b{_CLAUSE}+",
+                rf" (?:pas|jamais|plus) (?:manger|boire|prendre)\b{CLAUSE}+",
             ),
         ),
         Kind.DECISION: (
-            ("decides", rf"\b(?:nous avons|on a|j['’]ai) (?:finalement )?(?:décidé|choisi|opté|convenu)\b{_CLAUSE}+"),
+            ("decides", rf"\b(?:nous avons|on a|j['’]ai) (?:finalement )?(?:décidé|choisi|opté|convenu)\b{CLAUSE}+"),
             (
                 "decides",
                 rf"\b(?:on prend|on garde|on utilise|nous prenons|nous utilisons|on va utiliser"
                 rf"|nous allons utiliser|prenons|utilisons|on part sur|partons sur|je prends|on passe à"
-                rf"|on choisit)\b{_CLAUSE}+",
+                rf"|on choisit)\b{CLAUSE}+",
             ),
         ),
     },

@@ -1,7 +1,7 @@
 """German."""
 
 from purser.context.facts.languages.english import MONTH
-from purser.context.facts.languages.language import Language, started
+from purser.context.facts.languages.language import CLAUSE, STOP, Language, started
 from purser.context.facts.values import ALLERGY, DIET, Kind
 
 _DAY = r"(?:Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonnabend|Sonntag)"
@@ -14,13 +14,12 @@ _NO_NOUN = (
     r"|November|Dezember)\b"
 )
 _WORD = r"(?!(?:mein\w*|dein\w*|ist|sind|dass|ich|wir|und|aber|wenn|nicht|das)\b)[\w-]+"
-_CLAUSE = r"[^.,;!?\n]"
 _END = (
     r"(?= (?:weil|aber|wenn|während|da|jetzt|statt)\b| und (?:(?:ich|bin|habe|mein|meine|wir|er|sie|es"
-    r"|auch|hasse|mag|bitte|das|der|die)\b)|[.,;!?]|$)"
+    rf"|auch|hasse|mag|bitte|das|der|die)\b)|{STOP})"
 )
 _DENIED = r"(?:(?:auch|jetzt|nun|inzwischen|gar|überhaupt|leider|stark|sehr|doch|nicht|mehr|keine?n?) )*"
-_OBJECT = rf"([^.,;!?\n]{{2,}}?)(?: (?:gar|überhaupt|leider|so|nicht|mehr))*{_END}"
+_OBJECT = rf"({CLAUSE}{{2,}}?)(?: (?:gar|überhaupt|leider|so|nicht|mehr))*{_END}"
 _TO = (
     r"(?:\s*\b(?:um|am|auf|an|den|die|der|das|dem|im|in|für|bei|zu|zur|zum|nach|vor|ab|bis|vom|erst|nur|es|sind|ist|doch|lieber"
     r"|besser)\b)*[\s,:]*"
@@ -139,44 +138,44 @@ GERMAN = Language(
             (
                 "rules out",
                 rf"(?:^|(?<=[,;:] )|(?<=\bund ))(?:bitte )?(?!mach|sorge?n?)\w+(?:e"
-                rf"|en Sie)? (?:[^.,;!?\n]{{0,40}} )?(?:niemals|keinesfalls|auf keinen Fall)\b{_CLAUSE}*",
+                rf"|en Sie)? (?:{CLAUSE}{{0,40}} )?(?:niemals|keinesfalls|auf keinen Fall)\b{CLAUSE}*",
             ),
-            ("rules out", rf"\bbitte (?:[^.,;!?\n]{{0,40}} )?(?:nicht|keine?n?)\b{_CLAUSE}+"),
+            ("rules out", rf"\bbitte (?:{CLAUSE}{{0,40}} )?(?:nicht|keine?n?)\b{CLAUSE}+"),
             (
                 "rules out",
                 rf"(?:^|(?<=[,;:] ))(?:Lösche?|Ändere|Berühre|Buche|Schicke?|Benutze|Verwende|Fasse?"
-                rf"|Rufe?|Sende|Kaufe?|Nimm|Öffne) (?:[^.,;!?\n]{{0,40}} )?(?:nicht|nie|keine?n?)\b{_CLAUSE}*",
+                rf"|Rufe?|Sende|Kaufe?|Nimm|Öffne) (?:{CLAUSE}{{0,40}} )?(?:nicht|nie|keine?n?)\b{CLAUSE}*",
             ),
             (
                 "rules out",
                 rf"(?:\bich vertrage|\bwir (?:essen|trinken|vertragen)|{_WHO} (?:isst|trinkt|verträgt|essen|trinken"
-                rf"|vertragen)) (?:\w+ ){{0,2}}?(?:keine?[nr]?|nie|niemals)\b{_CLAUSE}+",
+                rf"|vertragen)) (?:\w+ ){{0,2}}?(?:keine?[nr]?|nie|niemals)\b{CLAUSE}+",
             ),
             (
                 "rules out",
-                rf"(?:\b(?:ich|wir)|{_WHO}) (?:darf|dürfen|kann|können|verträgt|vertrage|vertragen) {_CLAUSE}{{0,40}}?"
-                rf"\b(?:keine?[nr]?|nicht|nie)\b(?:{_CLAUSE}{{0,40}}? (?:essen|trinken|vertragen)|(?<=nicht))\b",
+                rf"(?:\b(?:ich|wir)|{_WHO}) (?:darf|dürfen|kann|können|verträgt|vertrage|vertragen) {CLAUSE}{{0,40}}?"
+                rf"\b(?:keine?[nr]?|nicht|nie)\b(?:{CLAUSE}{{0,40}}? (?:essen|trinken|vertragen)|(?<=nicht))\b",
             ),
-            ("rules out", rf"\b(?:darf|dürfen|kann|können) (?:[^.,;!?\n]{{0,20}} )?nicht {_CLAUSE}+(?:werden)"),
+            ("rules out", rf"\b(?:darf|dürfen|kann|können) (?:{CLAUSE}{{0,20}} )?nicht {CLAUSE}+(?:werden)"),
         ),
         Kind.DECISION: (
             (
                 "decides",
-                r"\b(?:wir|ich) (?:haben?|hab) (?:uns |mich )?[^.,;!?\n]{1,60}(?:entschieden"
+                rf"\b(?:wir|ich) (?:haben?|hab) (?:uns |mich )?{CLAUSE}{{1,60}}(?:entschieden"
                 r"|beschlossen|geeinigt|gewählt)\b",
             ),
             (
                 "decides",
                 r"\b(?:wir|ich) (?:haben?|hab) (?:uns |mich )?(?:\w+ ){0,2}?"
-                rf"(?:entschieden|beschlossen|geeinigt|vereinbart), {_CLAUSE}+",
+                rf"(?:entschieden|beschlossen|geeinigt|vereinbart), {CLAUSE}+",
             ),
             (
                 "decides",
                 rf"\b(?:wir|ich) (?:nehmen?|nutzen|verwenden|benutzen|buchen|wählen|wechseln?|bleiben?"
-                rf"|entscheiden?)\b{_CLAUSE}+",
+                rf"|entscheiden?)\b{CLAUSE}+",
             ),
-            ("decides", rf"\b(?:dann |lieber |doch )?(?:nehmen|nutzen|verwenden|buchen|wählen) wir\b{_CLAUSE}+"),
-            ("decides", rf"\b(?:lass uns|lasst uns) {_CLAUSE}+(?:nehmen|nutzen|verwenden|buchen|wählen|benutzen)\b"),
+            ("decides", rf"\b(?:dann |lieber |doch )?(?:nehmen|nutzen|verwenden|buchen|wählen) wir\b{CLAUSE}+"),
+            ("decides", rf"\b(?:lass uns|lasst uns) {CLAUSE}+(?:nehmen|nutzen|verwenden|buchen|wählen|benutzen)\b"),
         ),
     },
     replacing=(
@@ -215,8 +214,8 @@ GERMAN = Language(
         r"(?! (?:ich|wir)\b)"
     ),
     retracted=(
-        rf"^{_POLITE}(?:vergiss|vergessen Sie|streich\w*|stornier\w*|ignorier\w*|lass\w*)(?: Sie)?"
-        rf" (?:(?:das|es)(?: (?:wieder|einfach|bleiben|sein))*{_CLAUSE_END}"
+        rf"^{_POLITE}(?:vergiss|vergessen Sie|streich\w*|stornier\w*|ignorier\w*)(?: Sie)?"
+        rf" (?:(?:das|es)(?: wieder)?{_CLAUSE_END}"
         rf"|{_WHOSE}(?P<noun>{_WORD})(?: (?:wieder|weg))?{_CLAUSE_END})"
         rf"|^{_POLITE}sag\w*(?: Sie)? {_WHOSE_2}(?P<noun_2>{_WORD}) ab{_CLAUSE_END}"
         rf"|^{_POLITE}{_WHOSE_3}(?P<noun_3>{_WORD}) (?:(?:fällt|fallen) (?:\w+ )?aus|entfällt|entfallen"

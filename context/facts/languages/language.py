@@ -7,6 +7,11 @@ from functools import cached_property
 from purser.context.facts.languages.prefilter import Prefiltered
 from purser.context.facts.values import Kind
 
+CLAUSE = r"(?:[^.,;!?\n]|,(?=\d)|\.(?=(?-i:[a-z\d])))"
+"""A character of a clause, which a point or comma in a word or number does not end: `Node.js`, `1,500`."""
+STOP = r"(?:[;!?]|,(?!\d)|\.(?!(?-i:[a-z\d]))|$)"
+"""The end of a clause."""
+
 
 def started(to: str, between: str = r"(?!)", number: str = r"\d+(?:[.,]\d+)*") -> str:
     """The beginning of a range up to its last number, or nothing: `2 to ` of `2 to 3 days`.

@@ -1,6 +1,6 @@
 """Spanish."""
 
-from purser.context.facts.languages.language import Language, started
+from purser.context.facts.languages.language import CLAUSE, STOP, Language, started
 from purser.context.facts.values import ALLERGY, DIET, Kind
 
 _DAY = r"(?:lunes|martes|miércoles|miercoles|jueves|viernes|sábado|sabado|domingo)"
@@ -17,10 +17,9 @@ _NO_NOUN = (
 _WORD = r"(?!(?:mi|mis|tu|su|es|son|está|que|yo|y|pero|si|no)\b)[\w-]+"
 _END = (
     r"(?= (?:porque|pero|cuando|mientras|así|si|desde|ahora|ya)\b| y (?:(?:soy|me|mi|yo|no|también|odio"
-    r"|prefiero|tengo|quiero|estoy|es)\b)|[.,;!?¡¿]|$)"
+    rf"|prefiero|tengo|quiero|estoy|es)\b)|[¡¿]|{STOP})"
 )
-_OBJECT = rf"([^.,;!?\n]{{2,}}?){_END}"
-_CLAUSE = r"[^.,;!?\n]"
+_OBJECT = rf"({CLAUSE}{{2,}}?){_END}"
 _TO = r"(?:\s*\b(?:a|al|el|la|los|para|por|en|de|del|después|antes|desde|hasta|es|son|sea|sean|sería)\b)*[\s,:]*"
 _NAME = (
     r"(?-i:(?!(?:Yo|Tú|Él|Ella|Esto|Eso|Este|Esta|Ese|Esa|El|La|Los|Las|Un|Una|Mi|Mis|Tu|Su|Sus|No|Sí|Si|Qué|Quien|Quién"
@@ -110,33 +109,33 @@ SPANISH = Language(
                 rf"(?:^|(?<=[,;:] )|(?<=\by )|(?<=favor )|(?<=¡))(?:por favor,? )?(?:no"
                 rf"|nunca) (?!te preocupes|se preocupe|pasa nada|importa"
                 rf"|sé|hay|es|está|me|te|lo|la|puedo|quiero|tengo|olvides)\w+(?:es|as"
-                rf"|en|an|e|a|éis|áis)\b{_CLAUSE}+",
+                rf"|en|an|e|a|éis|áis)\b{CLAUSE}+",
             ),
             (
                 "rules out",
-                rf"\b(?:no se puede|no está permitido|está prohibido|ya no(?! (?:me|soy|tengo)\b)){_CLAUSE}+",
+                rf"\b(?:no se puede|no está permitido|está prohibido|ya no(?! (?:me|soy|tengo)\b)){CLAUSE}+",
             ),
-            ("rules out", rf"\b(?:nunca|no) (?:como|bebo|fumo|quiero|uso|acepto)\b{_CLAUSE}+"),
+            ("rules out", rf"\b(?:nunca|no) (?:como|bebo|fumo|quiero|uso|acepto)\b{CLAUSE}+"),
             (
                 "rules out",
                 rf"\b(?:nunca|no) (?:tolero|comemos|bebemos|toleramos"
-                rf"|(?:puedo|podemos) (?:comer|beber|tomar))\b{_CLAUSE}+",
+                rf"|(?:puedo|podemos) (?:comer|beber|tomar))\b{CLAUSE}+",
             ),
             (
                 "rules out",
-                rf"{_WHO} (?:ya )?(?:nunca|no) (?:comen?|beben?|toleran?|pueden? (?:comer|beber|tomar))\b{_CLAUSE}+",
+                rf"{_WHO} (?:ya )?(?:nunca|no) (?:comen?|beben?|toleran?|pueden? (?:comer|beber|tomar))\b{CLAUSE}+",
             ),
         ),
         Kind.DECISION: (
             (
                 "decides",
                 rf"\b(?:decidimos|decidí|hemos decidido|he decidido|elegimos|elegí|hemos elegido|acordamos"
-                rf"|optamos|quedamos)\b{_CLAUSE}+",
+                rf"|optamos|quedamos)\b{CLAUSE}+",
             ),
             (
                 "decides",
                 rf"\b(?:vamos a usar|vamos con|usaremos|usamos|nos quedamos con|me quedo con|tomaremos"
-                rf"|reservamos|usemos|voy a usar)\b{_CLAUSE}+",
+                rf"|reservamos|usemos|voy a usar)\b{CLAUSE}+",
             ),
         ),
     },

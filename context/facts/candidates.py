@@ -50,7 +50,8 @@ _COUNTED = frozenset({Kind.MONEY, Kind.NUMBER})
 _TIMES = frozenset({Kind.DATE, Kind.TIME})
 _NO_MESSAGE = 0
 """Stands for the number of a message, which a sentence does not know."""
-_HOME, _PLACES = "home", frozenset({Kind.ADDRESS, Kind.NAME})
+_KINDS = {"home": frozenset({Kind.ADDRESS, Kind.NAME}), "name": frozenset({Kind.NAME})}
+"""Kinds of the values that some relations have: in `call me Monday`, the day is no name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +156,14 @@ class _Sentence:
             touches = replacing and one.match.start() < replacing.new[1] and replacing.new[0] < one.match.end()
             strong = may_correct and any(language.is_changed.search(self.text) for language in self.languages)
             weak = may_correct and one.kind is Kind.PREFERENCE and reconsiders(self.text)
+            again = may_correct and not (touches or strong) and one.kind is Kind.DECISION and leads_over(self.text)
             subject = f"{self.speaker}'s {one.of}" if one.of else one.who or self.speaker
             fact = self._fact(one.kind, subject, one.relation, one.match, replacing.old if replacing else None)
             yield Candidate(
-                fact, corrects=bool(touches or strong or weak), old=replacing.old_text if replacing and touches else ""
+                fact,
+                corrects=bool(touches or strong or weak or again),
+                related=again,
+                old=replacing.old_text if replacing and touches else "",
             )
         taken_back = retracted(self.text, self.languages) if may_correct else None
         if taken_back and (any(taken_back) or not (found or stated)):
@@ -185,7 +190,7 @@ class _Sentence:
                 elif subject and (of := owner(subject + said, self.speaker, self.languages)):
                     before = subject + said if of.verb == len(subject) else before
             named = owner(before, self.speaker, self.languages) if asserts else None
-            if named and ((named.loose and kind not in _LOOSE) or (named.relation == _HOME and kind not in _PLACES)):
+            if named and ((named.loose and kind not in _LOOSE) or kind not in _KINDS.get(named.relation, (kind,))):
                 named = None
             lead = before[: named.start] if named else lead
             subject = before[: named.verb] if named else subject

@@ -138,7 +138,7 @@ class KnownFacts:
                 *_COUNTED,
             )
         if fact.kind is Kind.DECISION:
-            return self._first(fact, lambda one: True, fact.kind)
+            return self._first(fact, lambda one: not candidate.related or share_words(one.value, fact.value), fact.kind)
         if fact.kind in STATEMENTS:
             return self._first(fact, lambda one: of_same(one, fact) and share_a_word(one, fact), fact.kind)
         if candidate.related:

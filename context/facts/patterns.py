@@ -14,6 +14,8 @@ from purser.context.facts.values import Kind
 
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 """Of a word or an id: not of a script without spaces, whose words stand beside ids."""
+_BEGIN, _END = rf"(?<!{_LETTER})", rf"(?!{_LETTER})"
+"""Where a number or unit begins and ends, also beside words of a script without spaces."""
 _WORD = r"[A-ZÀ-ÖØ-Þ](?:[\w&-]|['’](?!s\b)|\.(?=(?:ai|app|com|dev|io|net|org)\b))+\b"
 _LEADING = (
     r"(?:The|An?|My|Our|Your|His|Her|Their|This|That|These|Those|It|He|She|We|They|You|When|While|If|As|Since|After|Before|Because"
@@ -50,10 +52,14 @@ _COMMON: tuple[tuple[Kind, str], ...] = (
         Kind.MONEY,
         rf"(?:(?<!\S)[-−])?(?:US)?[$€£¥₩]\s?{_AMOUNT}(?:\s?[-–]\s?[$€£¥₩]?\s?{_AMOUNT})?"
         r"(?:\s?(?:k|million|billion|Mio|Mrd)\b|[mb]n?\b)?"
-        rf"|(?:(?<!\S)[-−]|(?<![\w.,'’]))(?:{_SPACED}|(?:{_AMOUNT}\s?[-–]\s?)?{_AMOUNT})"
-        r"\s?(?:[€£₩]|(?-i:CHF|EUR|USD|GBP)\b)",
+        rf"|(?:(?<!\S)[-−]|{_BEGIN}(?<![.,'’]))(?:{_SPACED}|(?:{_AMOUNT}\s?[-–]\s?)?{_AMOUNT})"
+        rf"\s?(?:[€£₩]|(?-i:CHF|EUR|USD|GBP){_END})",
     ),
-    (Kind.DATE, r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?\b|(?<![\w.])\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b(?!\.\d)"),
+    (
+        Kind.DATE,
+        rf"{_BEGIN}\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?{_END}"
+        r"|(?<![\w.])\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b(?!\.\d)",
+    ),
     (Kind.ADDRESS, ""),
     (Kind.TIME, r"\b\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap](?:\.m\.|m\b))?"),
     (Kind.DATE, ""),
@@ -70,9 +76,9 @@ _COMMON: tuple[tuple[Kind, str], ...] = (
     ),
     (
         Kind.NUMBER,
-        rf"{started('to|bis|à|a')}(?:(?<!\S)[-−])?\b\d+(?:[.,]\d+)*\s?"
-        r"(?:%|percent\b|°[CF]?|(?-i:kg|km|cm|mm|mg|ml|m²|m2|m|g|l|lbs?|GB|MB|KB|TB|ms|mph"
-        r"|miles?|kWh)\b)",
+        rf"{started('to|bis|à|a')}(?:(?<!\S)[-−])?{_BEGIN}\d+(?:[.,]\d+)*\s?"
+        rf"(?:%|percent\b|°[CF]?|(?-i:kg|km|cm|mm|mg|ml|m²|m2|m|g|l|lbs?|GB|MB|KB|TB|ms|mph"
+        rf"|miles?|kWh){_END})",
     ),
     (
         Kind.NAME,
@@ -103,7 +109,7 @@ _OF_PRODUCT = re.compile(
 """A name before a number that ends the sentence: `Python 3.11.`, while German omits words in `Abflug 3.11.`."""
 _VOCATIVE = re.compile(
     r"^(?:\w+,? ){1,2}(?<!\bis )(?<!\bam"
-    r" )(?<!\bmet )(?<!\bin )(?<!\bto )(?<!\bat )(?<!\bfrom )(?<!heiße )(?<!\bsoy )(?<!llamo )(?<!suis )"
+    r" )(?<!\bmet )(?<!call me )(?<!\bin )(?<!\bto )(?<!\bat )(?<!\bfrom )(?<!heiße )(?<!\bsoy )(?<!llamo )(?<!suis )"
     r"(?<!appelle )$|[a-z], $",
     re.IGNORECASE,
 )

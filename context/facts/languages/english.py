@@ -140,6 +140,7 @@ ENGLISH = Language(
         r"|our) (?P<noun_3>(?:\w+ ){0,3}\w+)(?: (?:at|on|for))?\s*"
         r"|\bI(?:['’](?:m|ve)| am| have)? (?:now |just |actually |currently |also )*(?P<does>live|moved|work|staying"
         r"|called|weigh)(?: (?:at|in|on|to|as|for))*\s*"
+        r"|\bcall (?P<does_2>me)\s*"
     ),
     selves=frozenset({"my", "our"}),
     others=frozenset({"your"}),
@@ -150,7 +151,7 @@ ENGLISH = Language(
         **dict.fromkeys(("ends", "finishes", "closes"), "ends"),
         **dict.fromkeys(("live", "moved"), "home"),
         "staying": "stay",
-        "called": "name",
+        **dict.fromkeys(("called", "me"), "name"),
     },
     statements={
         Kind.PREFERENCE: (

@@ -134,7 +134,8 @@ SPANISH = Language(
             ),
             (
                 "decides",
-                rf"\b(?:vamos a usar|vamos con|usaremos|usamos|nos quedamos con|me quedo con|tomaremos"
+                rf"\b(?:(?:nos )?(?:cambi|pas)amos a(?! las?\b)|migramos a"
+                rf"|vamos a usar|vamos con|usaremos|usamos|nos quedamos con|me quedo con|tomaremos"
                 rf"|reservamos|usemos|voy a usar)\b{CLAUSE}+",
             ),
         ),

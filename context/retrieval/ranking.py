@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from purser.context.conversation.kinds import Composition, Kind
 from purser.context.retrieval.dates import dates_in, is_day
-from purser.context.retrieval.postings import ASKS, POSTING, spoken_by
+from purser.context.retrieval.postings import ASKS, POSTING, USER, spoken_by
 from purser.context.retrieval.words import question_terms
 
 K1 = 1.2
@@ -57,9 +57,11 @@ class Weights:
     reach: int
     """Maximum distance in turns, a power of two."""
     answer: float = 0.0
-    """Additional weight, relative to `before`, if the turn right before ends with a question."""
+    """Additional weight, relative to `before`, if the turn right before asks."""
     question: float = 0.0
-    """Relative malus of a turn that ends with a question: it rarely states an answer."""
+    """Relative malus of a turn that asks: it rarely states an answer."""
+    asks: int = ASKS | USER
+    """Flags of a turn that asks. An assistant ends answers with offers, which are questions too."""
     assistant: float = 1.0
     """Factor of turns of assistants. Those of users always count 1, so that sessions of all kinds compare."""
 
@@ -81,17 +83,24 @@ class Weights:
     @cached_property
     def factors(self) -> Floats:
         """Factor of a turn by its flags; 0 for empty positions."""
-        asking = 1 - self.question
-        return np.array([self.assistant, 1, self.assistant * asking, asking, 0], np.float32)
+        factors = np.array([self.assistant, 1, self.assistant, 1, 0], np.float32)
+        factors[self.asking] *= 1 - self.question
+        return factors
+
+    @cached_property
+    def asking(self) -> NDArray[np.bool_]:
+        """Whether a turn asks, by its flags."""
+        found: NDArray[np.bool_] = np.arange(_PADDING + 1) & self.asks == self.asks
+        return found
 
 
-CHAT = Weights(length=0.4, before=0.5, after=0.3, decay=0.8, reach=REACH, answer=0.8, question=0.2)
+CHAT = Weights(length=0.4, before=0.5, after=0.3, decay=0.8, reach=REACH, answer=0.8, question=0.2, asks=ASKS)
 """Short turns of people: what one says is often only understood from the turns around it."""
 STATEMENTS = Weights(length=0.75, before=0.3, after=0.2, decay=0.6, reach=2)
 """Long turns of people."""
-TOOLS = Weights(length=0.75, before=0.5, after=0.3, decay=0.6, reach=2)
+TOOLS = Weights(length=0.75, before=0.5, after=0.3, decay=0.6, reach=2, answer=0.8, question=0.2)
 """Agents with tools."""
-ASSISTANT = Weights(length=0.75, before=0.5, after=0.3, decay=0.6, reach=2, assistant=0.5)
+ASSISTANT = Weights(length=0.75, before=0.5, after=0.3, decay=0.6, reach=2, answer=0.8, question=0.2, assistant=0.5)
 """Long answers repeat the words of a question many times, and the facts are in what the user said."""
 
 
@@ -273,7 +282,7 @@ class _Layout:
             frequency[1:] += np.float32(weights.before) * before[:-1]
             frequency[:-1] += np.float32(weights.after) * after[1:]
         if weights.answer:
-            asks = (self._flags[positions] & ASKS) > 0
+            asks = weights.asking[self._flags[positions]]
             frequency[positions[asks] + 1] += (share[asks] * weights.before * weights.answer).astype(np.float32)
         return frequency
 

@@ -20,13 +20,14 @@ def search(
     without: Sequence[tuple[int, int]] = (),
     limit: int = 50,
     shuffle: random.Random | None = None,
+    tool_messages: int = 0,
 ) -> list[Hit]:
     """The hits in the given threads."""
     asked = Question.of(question)
     sizes, posted = [], []
     for number, turns in enumerate(threads):
         indexed = index([turn if isinstance(turn, Turn) else said(turn) for turn in turns], 0)
-        sizes.append(Thread(indexed.flags, indexed.terms, indexed.size, indexed.user_size))
+        sizes.append(Thread(indexed.flags, indexed.terms, indexed.size, indexed.user_size, tool_messages))
         posted += [Posted(number, term, packed) for (term, _), packed in indexed.postings.items()]
     posted = [one for one in posted if one.term in asked.wanted]
     if shuffle:
@@ -86,6 +87,24 @@ def test_a_question_ranks_after_a_statement_with_the_same_words() -> None:
     turns = [FILLER] * 60
     turns[10], turns[40] = "is your bicycle red?", "my bicycle is red"
     assert places(search("red bicycle", turns))[0] == 40
+
+
+@pytest.mark.parametrize("tool_messages", [0, 20], ids=["assistant", "tools"])
+def test_what_an_assistant_answers_ranks_before_the_question(tool_messages: int) -> None:
+    turns = [said(FILLER), said(FILLER * 20, "assistant")] * 20
+    turns[10:12] = [said("Which bicycle is red?"), said("The red bicycle is that of Ann.", "assistant")]
+    assert places(search("red bicycle", turns, tool_messages=20))[0] == 11
+    turns[10:12] = [said("Is a bicycle red?"), said("My bicycle is red.")]
+    assert places(search("red bicycle", turns, tool_messages=tool_messages))[0] == 11
+
+
+@pytest.mark.parametrize("tool_messages", [0, 20], ids=["assistant", "tools"])
+def test_an_answer_that_ends_with_an_offer_does_not_ask(tool_messages: int) -> None:
+    turns = [said(FILLER), said(FILLER * 20, "assistant")] * 20
+    turns[11] = turns[31] = said("The bicycle is red. It is new.", "assistant")
+    plain = search("red bicycle", turns, tool_messages=tool_messages)
+    turns[11] = said("The bicycle is red. Is it new?", "assistant")
+    assert search("red bicycle", turns, tool_messages=tool_messages) == plain
 
 
 def test_what_a_user_says_to_an_assistant_ranks_before_long_answers_that_repeat_it() -> None:

@@ -1,4 +1,4 @@
-"""Words of questions that say nothing of what is asked for, in German, Spanish and French.
+"""Words of questions that say nothing of what is asked for, in German, Spanish, French, Japanese and Korean.
 
 They stay in the index, which does not know the language of a message, and where `war` or `son` may mean something.
 """
@@ -37,6 +37,23 @@ _FRENCH = """
     vous ils elles me m te t se s lui leur leurs mon ma mes ton ta tes son sa ses notre nos votre vos ce c cet cette ces
     ça y en dans sur sous avec sans pour par chez vers au aux à ne n pas plus très aussi déjà doit peut
 """
+_ASKING = (
+    (
+        re.compile("[ぁ-ヿ]"),
+        re.compile(
+            "どこ|どの(?:くらい|ぐらい)?|どう(?:やって|して)?|どんな|どれ|どちら|だれ|誰|いつ|いくら|いくつ|なぜ|何|なに"
+            "|(?:でし|まし)たか|(?:です|ます)か|(?:でし|まし)たっけ|でしょうか|について|教えて|ください"
+        ),
+    ),
+    (
+        re.compile("[가-힣]"),
+        re.compile(
+            "어디(?:에서|서|로|에|야|예요|지)?|무엇[을이]?|무슨|뭐(?:야|지|였지|예요)?|뭘|누구[를가]?|누가|언제|왜|어떻게"
+            "|얼마(?:나|였지|야|예요)?|몇|어느|어떤|인가요|나요|습니까|(?:했|였|었)(?:지|어|나요)"
+        ),
+    ),
+)
+"""By a sign of Japanese and of Korean, what asks in it. In pairs of characters, this would be half of all terms."""
 _MEANS_ELSEWHERE = "die war man hat bin bist will hoch gab hast sin son era sobre pour sur fait chez plus on as the"
 """Words that do not tell a language, because they mean something in English."""
 
@@ -48,6 +65,13 @@ _MARKERS: Mapping[frozenset[str], frozenset[str]] = {
     own: own.difference(ENGLISH, _MEANS_ELSEWHERE.split()) for own in _LISTS
 }
 _ENGLISH_ALONE = ENGLISH.difference(*_LISTS)
+
+
+def without_asking(question: str) -> str:
+    """The question without Japanese and Korean words that only ask."""
+    for sign, asking in _ASKING:
+        question = asking.sub(" ", question) if sign.search(question) else question
+    return question
 
 
 def stop_words(question: str) -> frozenset[str]:

@@ -15,7 +15,7 @@ import regex
 import snowballstemmer  # type: ignore[import-untyped]
 
 from purser.context.retrieval.chinese import chinese_terms
-from purser.context.retrieval.stop_words import ENGLISH, stop_words
+from purser.context.retrieval.stop_words import ENGLISH, stop_words, without_asking
 
 _WORD = regex.compile(
     r"(?P<chinese>\p{Han}++)(?![\p{Hiragana}\p{Katakana}ー\p{Hangul}])"
@@ -30,11 +30,22 @@ _RUN = re.compile(r"[^\W\d_]+|\d+")
 """Letters or digits, of a code such as `KL1693` one after the other."""
 _LEAST_DIGITS = 2
 """Digits of a code from which its parts are searched for: `1` of `A1C` is in many texts."""
+_NUMBER = re.compile(r"(?<!\d)\d++(?:[,.'’ /-]\d++)+")
+"""Groups of digits that are also written as one number, such as 1,850 and 0171 5550-123."""
+_LINKED = re.compile(r"(?<![^\W_])[^\W\d_]++(?:[-_][^\W\d_]++)+")
+"""Words that are also written as one, such as e-mail and max_retries."""
+_IDENTIFIER = re.compile(r"\b[A-Za-z]*[a-z][A-Z][A-Za-z]*\b|\b[A-Z]{2,}[a-z]+\b")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+"""One of those of an identifier such as `parseDuration` and `HTTPServer`."""
+_LEAST_PART = 3
+"""Letters of each part of an identifier: McDonald and iPhone are none."""
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 _SPELLED_OUT = re.compile(r"(?<![aeiouq])([aou])e")
 """An umlaut without its dots: neither `e` of `queue` stands for one."""
 _LEAST_SPELLED_OUT = 4
 """Characters of a term with a spelled-out umlaut: `due` is no `dü`."""
+_LEAST_WORD, _LEAST_STEM = 5, 4
+"""Characters of a word, and of its term, from which it is looked for in longer words: `rain` is no part of `train`."""
 
 MOST_CHARACTERS = 64
 """Characters of a word that count: longer words are data, and the size of a database key is limited."""
@@ -51,15 +62,31 @@ def terms(text: str) -> list[str]:
 def question_terms(question: str) -> list[str]:
     """The terms of a question, without the stop words of its language, unless it has no others.
 
-    Then those of other spellings, of which the index keeps the one that was written: `KL 1693` is also `KL1693`, and
-    `Küchenschrank` also `Kuechenschrank`.
+    Then those of other spellings, of which the index keeps the one that was written: `KL 1693` is also `KL1693`,
+    `Küchenschrank` also `Kuechenschrank`, `e-mail` also `email`, and `parseDuration` also `parse_duration`.
     """
-    found = terms(question)
     stop = {"", *map(_english, stop_words(question))}
+    found = terms(without_asking(question)) or terms(question)
     asked = [term for term in found if term not in stop] or found
-    words = list(_RUN.finditer(unicodedata.normalize("NFKC", question).lower()))
-    others = chain(_codes(words, stop), _with_umlauts(words, stop), map(_without_umlauts, asked))
+    written = unicodedata.normalize("NFKC", question)
+    words = list(_RUN.finditer(written.lower()))
+    others = chain(
+        _codes(words, stop),
+        _with_umlauts(words, stop),
+        map(_without_umlauts, asked),
+        _as_one(written),
+        _apart(written),
+    )
     return asked + [term for term in dict.fromkeys(others) if term not in stop and term not in asked]
+
+
+def long_words(question: str) -> set[str]:
+    """The terms of words that may be parts of longer ones: `Decke` of `Häkeldecke`, `crash` of `CrashLoop`."""
+    found = set[str]()
+    for match in _WORD.finditer(unicodedata.normalize("NFKC", question).lower()):
+        if match.lastgroup not in ("chinese", "pairs") and len(match.group()) >= _LEAST_WORD:
+            found |= {term for term in _of(match) if len(term) >= _LEAST_STEM and term.isalpha()}
+    return found
 
 
 def _codes(words: Iterable[re.Match[str]], stop: Set[str]) -> Iterator[str]:
@@ -73,6 +100,20 @@ def _codes(words: Iterable[re.Match[str]], stop: Set[str]) -> Iterator[str]:
             yield from parts
         elif gap in (" ", "-") and stop.isdisjoint(parts):
             yield _english(code)
+
+
+def _as_one(question: str) -> Iterator[str]:
+    """The terms of numbers, and of linked words, without the signs between their parts."""
+    yield from (re.sub(r"\D", "", number) for number in _NUMBER.findall(question))
+    yield from (_english(re.sub(r"[-_]", "", linked.lower())) for linked in _LINKED.findall(question))
+
+
+def _apart(question: str) -> Iterator[str]:
+    """The terms of the parts of identifiers."""
+    for identifier in _IDENTIFIER.findall(question):
+        parts = _PART.findall(identifier)
+        if min(map(len, parts)) >= _LEAST_PART:
+            yield from (_english(part.lower()) for part in parts)
 
 
 def _with_umlauts(words: Iterable[re.Match[str]], stop: Set[str]) -> Iterator[str]:

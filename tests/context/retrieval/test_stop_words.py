@@ -2,7 +2,7 @@
 
 import pytest
 
-from purser.context.retrieval.stop_words import stop_words
+from purser.context.retrieval.stop_words import stop_words, without_asking
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,18 @@ def test_other_questions_have_none_of_these_languages(question: str) -> None:
 
 def test_a_question_that_may_be_in_two_languages_has_the_stop_words_of_both() -> None:
     assert {"cuándo", "quand"} <= stop_words("hotel en Cusco")
+
+
+@pytest.mark.parametrize(
+    ("question", "rest"),
+    [
+        ("旅行はどこに行きましたか？", "旅行は に行き ？"),
+        ("担当の先生は誰ですか", "担当の先生は  "),
+        ("민수는 어디로 이사하나요?", "민수는   이사하 ?"),
+        ("회의가 언제였지?", "회의가   ?"),
+        ("何先生在哪里？", "何先生在哪里？"),
+        ("Where is どこ?", "Where is  ?"),
+    ],
+)
+def test_words_that_only_ask_are_left_out_of_japanese_and_korean(question: str, rest: str) -> None:
+    assert without_asking(question) == rest

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from purser.context.retrieval.words import MOST_CHARACTERS, question_terms, terms
+from purser.context.retrieval.words import MOST_CHARACTERS, long_words, question_terms, terms
 
 
 def test_english_words_lose_their_endings_and_stop_words_are_left_out() -> None:
@@ -139,6 +139,13 @@ def test_a_question_of_nothing_but_stop_words_keeps_them() -> None:
         ("Where does Mr Mueller live?", "Müller"),
         ("Wie heißt die Straße am Öltor?", "Oeltor"),
         ("Die Größe?", "Groesse"),
+        ("Who owes 1,850 euros?", "1850"),
+        ("Wer hat die Nummer 0171 5550-123?", "01715550123"),
+        ("Which e-mail?", "email"),
+        ("Is the Wi-Fi slow?", "wifi"),
+        ("Why MAX_RETRIES?", "maxRetries"),
+        ("Where is parseDuration?", "parse_duration"),
+        ("Where is the HTTPServer?", "http_server"),
     ],
 )
 def test_a_question_finds_other_spellings(asked: str, said: str) -> None:
@@ -152,11 +159,26 @@ def test_a_question_finds_other_spellings(asked: str, said: str) -> None:
         ("Who is in room 12 for 3 days?", ["room", "12", "3", "day", "room12", "3day"]),
         ("What is the A1C of Q1?", ["a1c", "q1"]),
         ("für", ["fur"]),
+        ("Is McDonald's iPhone new?", ["mcdonald", "iphon", "new"]),
         ("京都で5月に", ["京", "都", "で", "京都", "都で", "5", "月", "に", "月に"]),
     ],
 )
 def test_other_spellings_of_a_question_are_words_of_their_own(question: str, found: list[str]) -> None:
     assert question_terms(question) == found
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("Wo ist die Häkeldecke von der Tante?", {"hakeldeck", "tant"}),
+        ("Die Decke?", {"deck"}),
+        ("the rain, 12345 and using it", set()),
+        ("книга", {"книг"}),
+        ("博物馆在哪里", set()),
+    ],
+)
+def test_a_long_word_may_be_part_of_a_longer_one(question: str, found: set[str]) -> None:
+    assert long_words(question) == found
 
 
 def test_a_message_is_indexed_with_all_its_words_whatever_its_language() -> None:

@@ -8,7 +8,9 @@ cross-validated over English and Chinese conversations (`purser bench memory`).
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from datetime import datetime
+from functools import cached_property, reduce
+from itertools import chain
 from math import log
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from purser.context.conversation.kinds import Composition, Kind
-from purser.context.retrieval.dates import dates_in, is_day
+from purser.context.retrieval.dates import dates_in, is_day, past_in
 from purser.context.retrieval.postings import ASKS, POSTING, USER, spoken_by
 from purser.context.retrieval.words import question_terms
 
@@ -27,7 +29,8 @@ SPEAKER = 0.25
 DAY = 8.0
 """Weight of a day that the question names, relative to a term: mostly, what was said on that day is asked for."""
 PERIOD = 2.0
-"""Weight of a month or year that the question names: what happened in it is often told later."""
+"""Weight of a month or year that the question names: what happened in it is often told later. Also of times
+relative to now, such as "yesterday": the newest message of a chat, a question too, tells what happened then."""
 REACH = 8
 """Maximum distance of a turn for which a term counts."""
 LONG = 300
@@ -111,15 +114,18 @@ class Question:
     terms: Sequence[str]
     dates: Sequence[str]
     """Terms of the dates that it names."""
+    past: Sequence[tuple[str, ...]] = ()
+    """Those of days, months and years that it names relative to now: a turn of one has all its terms."""
 
     @classmethod
-    def of(cls, text: str) -> "Question":
-        return cls(question_terms(text), dates_in(text))
+    def of(cls, text: str, now: datetime | None = None) -> "Question":
+        """Reads a question that is asked now."""
+        return cls(question_terms(text), dates_in(text), past_in(text, now))
 
     @property
     def wanted(self) -> list[str]:
         """The terms whose postings `rank` needs."""
-        return sorted({*self.terms, *map(spoken_by, self.terms), *self.dates})
+        return sorted({*self.terms, *map(spoken_by, self.terms), *self.dates, *chain(*self.past)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +249,10 @@ class _Layout:
         for term in question.dates:
             if term in found:
                 scores[found[term][0]] += (DAY if is_day(term) else PERIOD) * rarity[term]
+        for marks in question.past:
+            if all(mark in found for mark in marks):
+                turns = reduce(np.intersect1d, (found[mark][0] for mark in marks))
+                scores[turns] += PERIOD * max(rarity[mark] for mark in marks)
         return scores
 
     def best(self, scores: Floats, limit: int) -> Iterable[tuple[int, int, float]]:

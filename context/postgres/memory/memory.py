@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 
 import asyncpg
@@ -102,7 +103,7 @@ class Memory:
         query = query[:MOST_CHARACTERS].strip()
         if not query or limit < 1:
             return Results()
-        question = Question.of(query)
+        question = Question.of(query, datetime.now(UTC))
         asked = user_id, min(exclude_seqs, default=END), question.wanted, MOST_POSTINGS
         indexed, pending = await self._caught_up(tenant, session_id, *asked)
         if not indexed.behind:

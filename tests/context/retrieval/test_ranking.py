@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 from operator import attrgetter
 
@@ -21,9 +21,10 @@ def search(
     limit: int = 50,
     shuffle: random.Random | None = None,
     tool_messages: int = 0,
+    now: datetime | None = None,
 ) -> list[Hit]:
     """The hits in the given threads."""
-    asked = Question.of(question)
+    asked = Question.of(question, now)
     sizes, posted = [], []
     for number, turns in enumerate(threads):
         indexed = index([turn if isinstance(turn, Turn) else said(turn) for turn in turns], 0)
@@ -144,6 +145,24 @@ def test_a_day_that_is_named_outweighs_words_said_on_another(
     days = [date(2026, 4, 20 + number // 4) for number in range(40)]
     turns = [said(said_on_another_day if day.day == 23 else said_else, day=day) for day in days]
     assert sorted(places(search(question, turns))[:4]) == [24, 25, 26, 27]
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("What did we hear yesterday?", {31}),
+        ("What did we hear 9 days ago?", {23}),
+        ("Was haben wir letzte Woche gehört?", set(range(21, 28))),
+        ("我们上个月听了什么？", set(range(25))),
+        ("What do we hear tomorrow?", set()),
+    ],
+)
+def test_turns_of_a_time_relative_to_now_go_first(question: str, found: set[int]) -> None:
+    """The same days of the year before are not meant."""
+    now = datetime(2026, 5, 8, tzinfo=UTC)
+    days = [date(year, 4, 6) + timedelta(after) for year in (2026, 2025) for after in range(32)]
+    turns = [said(FILLER, day=day) for day in days]
+    assert set(places(search(question, turns, now=now))) == found
 
 
 def test_a_month_that_is_named_does_not_outweigh_words() -> None:

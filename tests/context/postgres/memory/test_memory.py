@@ -5,6 +5,7 @@ import threading
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,14 @@ async def test_results_come_in_time_order_whatever_fits_best(room: Room) -> None
 async def test_an_answer_is_found_by_its_question(room: Room) -> None:
     await room.say(*FILLER, user("Where shall we spend the holidays?"), assistant("In Porto."), *FILLER)
     assert "In Porto." in texts(await room.find("holidays", limit=2))
+
+
+async def test_a_time_relative_to_now_is_one_of_the_messages(room: Room) -> None:
+    now = datetime.now(UTC)
+    days = [Message("user", "Fine weather.", created_at=now - timedelta(days)) for days in range(20)]
+    await room.say(*days)
+    assert [one.created_at for one in await room.find("Und gestern?", limit=1)] == [now - timedelta(1)]
+    assert [one.created_at for one in await room.find("How about 9 days ago?", limit=1)] == [now - timedelta(9)]
 
 
 async def test_an_empty_store_returns_nothing(room: Room) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from purser.context.conversation.kinds import Composition, Kind
 from purser.context.retrieval.dates import dates_in, is_day, past_in
 from purser.context.retrieval.postings import ASKS, POSTING, USER, spoken_by
-from purser.context.retrieval.words import question_terms
+from purser.context.retrieval.words import long_words, question_terms
 
 K1 = 1.2
 """BM25 saturation: how quickly repetitions of a term stop to matter."""
@@ -116,11 +116,14 @@ class Question:
     """Terms of the dates that it names."""
     past: Sequence[tuple[str, ...]] = ()
     """Those of days, months and years that it names relative to now: a turn of one has all its terms."""
+    parts: Sequence[str] = ()
+    """Those of `terms` that also count where they are part of a longer one, if they do not occur by themselves."""
 
     @classmethod
     def of(cls, text: str, now: datetime | None = None) -> "Question":
         """Reads a question that is asked now."""
-        return cls(question_terms(text), dates_in(text), past_in(text, now))
+        terms = question_terms(text)
+        return cls(terms, dates_in(text), past_in(text, now), sorted(long_words(text).intersection(terms)))
 
     @property
     def wanted(self) -> list[str]:

@@ -33,6 +33,8 @@ PATIENCE_S = 10.0
 """Seconds that a search first indexes new messages; after that, it reports how many are missing."""
 MOST_POSTINGS = 100_000
 """Postings that one search reads; beyond that, common terms are left out."""
+COMPOUND_TURNS = 10_000
+"""Turns up to which a word that none of them has is looked for in longer words: this reads all their terms."""
 INLINE_TURNS = 50_000
 """Turns, counted once for each posted term, that are ranked in the event loop, which takes about two milliseconds."""
 MOST_CHARACTERS = 4_000
@@ -104,7 +106,8 @@ class Memory:
         if not query or limit < 1:
             return Results()
         question = Question.of(query, datetime.now(UTC))
-        asked = user_id, min(exclude_seqs, default=END), question.wanted, MOST_POSTINGS
+        wanted = question.wanted, MOST_POSTINGS, origin_of_replies("%"), question.parts, COMPOUND_TURNS
+        asked = user_id, min(exclude_seqs, default=END), *wanted
         indexed, pending = await self._caught_up(tenant, session_id, *asked)
         if not indexed.behind:
             return Results()
@@ -161,7 +164,7 @@ class Memory:
 
     async def _indexed(self, *asked: object) -> "_Indexed":
         async with connected(self._pool, None) as own:
-            return _Indexed.of(await own.fetch(_SQL["words"], *asked, origin_of_replies("%")))
+            return _Indexed.of(await own.fetch(_SQL["words"], *asked))
 
     async def _rows(self, tenant: str, indexed: "_Indexed", hits: Sequence[Hit]) -> list[asyncpg.Record]:
         """The messages of hits, in time order."""

@@ -4,7 +4,8 @@
 -- user $3, if there is one; by how many messages the index of each is behind; and its indexed threads, if it has any, with the
 -- flags of all turns, of the session $2 the numbers of messages in blocks that reach $4, and the number of the last turn if it is
 -- the reply of an agent that its task published in the session's own conversation, under an origin like $7.
--- Of the terms $5: their postings, the rarest terms first, until they reach $6 postings.
+-- Of the terms $5: their postings, the rarest terms first, until they reach $6 postings. A term among $8 that no turn has gets
+-- those of all terms that contain it, if there are at most $9 turns: this reads the terms of whole sessions.
 with searched as materialized (
     select s.session_id, s.next_seq - 1 - coalesce(i.last_seq, 0) as behind
     from sessions s left join memory_sessions i using (tenant, session_id)
@@ -25,9 +26,20 @@ with searched as materialized (
     join memory_turns t on t.tenant = h.tenant and t.session_id = h.session_id and t.thread = h.thread
     where h.tenant = $1 and h.session_id = any(array(select session_id from searched))
     group by h.tenant, h.session_id, h.thread
-), held as (
+), written as (
     select session_id, term, thread, postings from memory_postings
     where tenant = $1 and session_id = any(array(select session_id from searched)) and term = any($5)
+), absent as materialized (
+    select term from unnest($8::text[]) as t (term)
+    where term <> all(array(select term from written)) and (select sum(octet_length(flags)) from threads) <= $9
+), held as (
+    select session_id, term, thread, postings from written
+    union all
+    select p.session_id, a.term, p.thread, p.postings from memory_postings p join absent a on strpos(p.term, a.term) > 0
+    where p.tenant = $1 and p.session_id = any(array(select session_id from searched))
+        and p.term like any(array(select '%' || term || '%' from absent)) and p.term not like '@%'
+        -- Reads none of them without such a term.
+        and exists (select from absent)
 ), counted as (
     select term, sum(octet_length(postings) / 8) as turns from held group by term
 ), running as (

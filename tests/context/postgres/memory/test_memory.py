@@ -20,6 +20,7 @@ from purser.context.postgres.memory import memory
 from purser.context.postgres.memory.index import MemoryIndex
 from purser.context.postgres.memory.memory import Memory
 from purser.context.retrieval import Found, Outcome, Via
+from purser.context.retrieval.ranking import REACH
 from tests.support.context.conversations import assistant, call, calling, result, user
 
 FILLER = [user("Fine weather."), assistant("Indeed it is.")] * 10
@@ -105,6 +106,32 @@ async def test_results_come_in_time_order_whatever_fits_best(room: Room) -> None
 async def test_an_answer_is_found_by_its_question(room: Room) -> None:
     await room.say(*FILLER, user("Where shall we spend the holidays?"), assistant("In Porto."), *FILLER)
     assert "In Porto." in texts(await room.find("holidays", limit=2))
+
+
+async def test_a_word_that_no_turn_has_is_found_in_longer_words_of_the_session(room: Room) -> None:
+    await room.say(*FILLER, user("Noch ein Apfelkuchen."), tenant="bolt")
+    await room.say(*FILLER, user("Ein Kirschkuchen."), to="s2")
+    assert await room.find("Apfelkuchen", tenant="bolt")
+    assert await room.find("Kirschkuchen", at="s2")
+    seqs = await room.say(user("Zum Apfelkuchen nimmt Anna Zimt."), *FILLER)
+    found = await room.find("Wer mag den Kuchen?", limit=50)
+    assert [one.seq for one in found] == seqs[: REACH + 1]
+    assert await room.best("Wer mag den Kuchen?") == "Zum Apfelkuchen nimmt Anna Zimt."
+
+
+async def test_a_word_that_a_turn_has_is_not_looked_for_in_longer_words(room: Room) -> None:
+    await room.say(user("Ein Kuchen."), *FILLER, user("Ein Apfelkuchen."))
+    assert "Ein Apfelkuchen." not in texts(await room.find("Kuchen", limit=50))
+
+
+async def test_in_many_turns_words_are_not_looked_for_in_longer_words(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await room.say(user("Ein Apfelkuchen."), *FILLER)
+    monkeypatch.setattr(memory, "COMPOUND_TURNS", 1 + len(FILLER))
+    assert await room.find("Kuchen") != []
+    monkeypatch.setattr(memory, "COMPOUND_TURNS", len(FILLER))
+    assert await room.find("Kuchen") == []
 
 
 async def test_a_time_relative_to_now_is_one_of_the_messages(room: Room) -> None:

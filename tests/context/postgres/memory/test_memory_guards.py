@@ -23,6 +23,7 @@ sessions = test_memory.test_a_search_in_one_session_sees_no_other
 outcomes = test_memory.test_each_search_of_a_stored_session_reports_its_outcome
 claims = test_memory.test_an_index_that_another_process_writes_is_left_to_it
 weights = test_memory.test_what_other_tenants_say_weighs_nothing
+parts = test_memory.test_a_word_that_no_turn_has_is_found_in_longer_words_of_the_session
 published = test_memory.test_a_reply_that_its_task_published_is_found_once_by_the_name_of_its_agent
 vectors_of_tenants = test_memory_vectors.test_vectors_of_tenants_are_separate
 vectors_of_sessions = test_memory_vectors.test_vectors_of_sessions_and_users_are_separate
@@ -69,6 +70,8 @@ GUARDS = [
     ),
     Guard(WORDS, "words", "where tenant = $1", "where true", weights),
     Guard(WORDS, "words", "and session_id = any(array(select session_id from searched))", "", sessions),
+    Guard(WORDS, "words", "p.tenant = $1", "$1::text is not null", parts),
+    Guard(WORDS, "words", "and p.session_id = any(array(select session_id from searched))", "", parts),
     Guard(WORDS, "words", "c.tenant = h.tenant", "true", published),
     Guard(WORDS, "words", "c.session_id = h.session_id", "true", published),
     *(

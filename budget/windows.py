@@ -66,10 +66,11 @@ def zone(name: str) -> ZoneInfo:
     """Returns the named time zone; raises `InvalidPolicy`.
 
     Names without a region, such as CET, are refused: Python reads them as zones with daylight saving time, Postgres as
-    abbreviations for fixed offsets.
+    abbreviations for fixed offsets. So are the copies of all zones under `posix/` and `right/`: only Python finds them.
     """
     try:
-        if name != "UTC" and "/" not in name:
+        region, slash, _ = name.partition("/")
+        if name != "UTC" and (not slash or region in ("posix", "right")):
             raise ValueError
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

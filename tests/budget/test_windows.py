@@ -148,8 +148,12 @@ def test_a_window_holds_its_instant_and_an_instant_has_one_window(window: Window
 
 
 @pytest.mark.parametrize(
-    "name", ["", "Mars/Olympus", "CET", "localtime", "../../etc/passwd", "Europe", "a" * 300, "\x00/"]
-)
+    "name",
+    [
+        "", "Mars/Olympus", "CET", "localtime", "../../etc/passwd", "Europe", "a" * 300, "\x00/",
+        "posix/Europe/Berlin", "right/UTC",
+    ],
+)  # fmt: skip
 def test_an_unknown_time_zone_is_named_with_the_remedy(name: str) -> None:
     with pytest.raises(InvalidPolicy, match="use UTC or an IANA name such as Europe/Berlin"):
         zone(name)

@@ -1,7 +1,6 @@
 """Stored policies, and budgets resolved from them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
@@ -17,6 +16,7 @@ from purser.budget.policies.templates import Pattern
 from purser.budget.postgres.changes import record
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row
 from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.connections.time_zones import known_zones
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.reports.views import BudgetView
 from purser.budget.scopes import Kind, Scope
@@ -64,7 +64,7 @@ class Policies:
                 if after != before:
                     await record(own, tenant, "policy.set", str(scope), by=by, before=before, after=after)
 
-        with _known_zone(patch):
+        with known_zones():
             await (step() if connection is not None else retrying(step))
 
     async def set_template(
@@ -83,7 +83,7 @@ class Policies:
         """
         _check_window(str(pattern), pattern.period, patch)
         fields = None if patch is None else patch.check_kind(pattern.kind).to_json()
-        with _known_zone(patch):
+        with known_zones():
             await connection.execute(
                 _SQL["set_template"], tenant, str(pattern), fields, by.name, self.settings.defaults_json, self.now
             )
@@ -207,13 +207,3 @@ def _patch(row: Mapping[str, Any] | None) -> PolicyPatch | None:
 def _check_window(name: str, period: str | None, patch: PolicyPatch | None) -> None:
     if period and patch and patch.window is not None:
         raise InvalidPolicy(f"the window of {name} is {period}: leave out window")
-
-
-@contextmanager
-def _known_zone(patch: PolicyPatch | None) -> Iterator[None]:
-    """Names the time zone that Postgres refuses: it may know fewer than Python."""
-    try:
-        yield
-    except asyncpg.InvalidParameterValueError as error:
-        zone = patch and patch.timezone
-        raise InvalidPolicy(f"timezone {zone!r} is not valid: Postgres does not know it") from error

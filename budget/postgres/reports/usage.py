@@ -8,6 +8,7 @@ import asyncpg
 from purser.budget.gate import Amount
 from purser.budget.postgres.connections.pools import Pool, connected
 from purser.budget.postgres.connections.queries import load
+from purser.budget.postgres.connections.time_zones import known_zones
 from purser.budget.reports.usage import By, UsageLine, UsageReport
 from purser.budget.scopes import Scope
 from purser.budget.usage import CLASSES
@@ -37,11 +38,15 @@ class UsageReports:
             after: last id of the previous page.
             limit: most lines to return.
             timezone: IANA time zone in which days begin.
+
+        Raises:
+            InvalidPolicy: Postgres does not know the time zone.
         """
         names = [str(scope) for scope in dict.fromkeys(within)] or None
         async with connected(self._pool, None) as own, own.transaction(readonly=True):
             await own.execute(_SQL["plans"])
-            rows = await own.fetch(_SQL["report"], tenant, str(by), since, until, after, limit, names, timezone)
+            with known_zones():
+                rows = await own.fetch(_SQL["report"], tenant, str(by), since, until, after, limit, names, timezone)
         following = rows[-1]["id"] if len(rows) == limit else None
         return UsageReport(by, since, until, tuple(map(_line, rows)), following)
 

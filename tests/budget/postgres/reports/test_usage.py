@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from purser.budget.errors import InvalidPolicy
 from purser.budget.gate import Amount
 from purser.budget.holds import Report
 from purser.budget.postgres.reports.usage import UsageReports
@@ -76,6 +77,14 @@ async def test_by_day_each_hold_counts_once_in_the_time_zone_asked_for(books: Bo
         found[zone] = {line.id: line.charged.tokens for line in report.lines}
     assert found["UTC"] == {"2026-11-20": 21, "2026-11-21": 300}
     assert found["Europe/Berlin"] == {"2026-11-20": 1, "2026-11-21": 320}
+
+
+async def test_days_in_a_zone_that_only_python_knows_are_an_error_that_names_it(
+    books: Books, reports: UsageReports
+) -> None:
+    await books.spend("k", 1)
+    with pytest.raises(InvalidPolicy, match="Mars/Olympus"):
+        await reports.report(TENANT, By.DAY, *ALWAYS, timezone="Mars/Olympus")
 
 
 async def test_an_overrun_is_part_of_the_charge_and_reported_separately(books: Books, reports: UsageReports) -> None:

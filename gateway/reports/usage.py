@@ -51,7 +51,7 @@ async def report(
     All pages are of the span of the first: a cursor contains `from` and `to`, which are ignored next to it.
     """
     days_in = zone(timezone or "UTC")
-    begin, end, after = _first(since, until, days_in if by is By.DAY else None) if cursor is None else _next(cursor)
+    begin, end, after = _first(since, until, by, days_in) if cursor is None else _next(cursor)
     response.headers.update(complete_after(await use.entries.deleted_until(), begin))
     found = await use.usage.report(
         caller.tenant,
@@ -72,19 +72,12 @@ async def report(
     )
 
 
-def _first(since: datetime | None, until: datetime | None, days_in: ZoneInfo | None) -> tuple[datetime, datetime, None]:
-    """Start and end of a report, and that its first page begins with the first line.
-
-    Args:
-        since: requested start.
-        until: requested end.
-        days_in: time zone of a report by day, whose first day is a whole one unless a start is requested.
-    """
+def _first(
+    since: datetime | None, until: datetime | None, by: By, days_in: ZoneInfo
+) -> tuple[datetime, datetime, None]:
+    """Start and end of a report, and that its first page begins with the first line."""
     end = until or datetime.now(UTC)
-    begin = since or default_start(end)
-    if since is None and days_in is not None:
-        with suppress(OverflowError):  # that midnight is before the first time that there is
-            begin = datetime.combine(begin.astimezone(days_in), time(), days_in).astimezone(UTC)
+    begin = since or default_start(end, by, days_in)
     check_span(begin, end)
     return begin, end, None
 
@@ -95,9 +88,16 @@ def _next(cursor: str) -> tuple[datetime, datetime, str]:
     return begin, end, after
 
 
-def default_start(end: datetime) -> datetime:
-    """The start of a report that names only its end: `SPAN` before it, or the first time that there is."""
-    return max(end, _FIRST + SPAN) - SPAN
+def default_start(end: datetime, by: By, days_in: ZoneInfo) -> datetime:
+    """The start of a report that names only its end: `SPAN` before it, or the first time that there is.
+
+    By day, it is the midnight before that in the time zone `days_in`: the first day is a whole one, too.
+    """
+    begin = max(end, _FIRST + SPAN) - SPAN
+    if by is By.DAY:
+        with suppress(OverflowError):  # that midnight is before the first time that there is
+            return datetime.combine(begin.astimezone(days_in), time(), days_in).astimezone(UTC)
+    return begin
 
 
 _FIRST = datetime.min.replace(tzinfo=UTC)

@@ -13,9 +13,11 @@ from purser.budget.reports.entries import EntryKind
 from purser.budget.reports.usage import By
 from purser.budget.scopes import Kind, Scope
 from purser.budget.texts import number_of
+from purser.budget.windows import zone
 from purser.gateway.dashboard.amounts import WHENEVER, TimeRange, plain_text
 from purser.gateway.dashboard.components import render
 from purser.gateway.dashboard.formats import address, sentence, words
+from purser.gateway.reports.usage import default_start
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,11 @@ class Wanted:
     def until(self) -> datetime | None:
         """End of the time range, exclusive."""
         return self.times.until
+
+    def span(self, now: datetime) -> tuple[datetime, datetime]:
+        """Start and end of the usage, as in a report of the API in UTC."""
+        until = self.until or now
+        return self.since or default_start(until, self.by, zone("UTC")), until
 
     @property
     def within(self) -> tuple[Scope, ...]:

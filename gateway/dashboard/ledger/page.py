@@ -15,7 +15,6 @@ from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.pages import page
 from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.visit import Visit
-from purser.gateway.reports.usage import default_start
 
 USAGE_EVERY_S = 120.0
 """Refresh interval of usage, whose sum reads many entries."""
@@ -67,8 +66,7 @@ class _LedgerPage:
 
     async def refresh_usage(self) -> None:
         """Reads and shows usage."""
-        until = self._wanted.until or datetime.now(UTC)
-        since = self._wanted.since or default_start(until)
+        since, until = self._wanted.span(datetime.now(UTC))
         usage = await largest(self._visit.services.usage, self._visit.tenant, self._wanted, since, until)
         if usage.lines:
             self._chart.show(chart(usage), label=label(usage, since, until), height=chart_height(usage))

@@ -1,11 +1,13 @@
 """Filters of the ledger apply to the chart, its table and the entries, with times in the reader's time zone."""
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 from playwright.async_api import Page, expect
 
 from purser.gateway.access.roles import Role
+from purser.gateway.dashboard.ledger.filters import Wanted
 from tests.gateway.conftest import RunningGateway
 from tests.gateway.dashboard.acting import open_page, until_shown
 from tests.gateway.dashboard.conftest import Tenant
@@ -70,6 +72,18 @@ async def test_task_and_times_narrow_entries_and_usage(tenant: Tenant) -> None:
         await page.goto(f"/ledger?{times}")
         await expect(page.get_by_text("No entry matches these filters")).to_be_visible()
         await expect(page.get_by_text("Nothing was charged in this time.")).to_be_visible()
+
+
+def test_usage_by_day_begins_with_a_whole_day_as_in_the_api() -> None:
+    now = datetime(2026, 11, 28, 3, 30, tzinfo=UTC)
+
+    def begin(**given: str) -> str:
+        wanted = Wanted.read(**dict.fromkeys(("scope", "kind", "task", "since", "until", "cursor", "by"), "") | given)
+        return f"{wanted.span(now)[0]:%Y-%m-%dT%H:%M}"
+
+    assert (begin(by="day"), begin(by="model")) == ("2026-10-29T00:00", "2026-10-29T03:30")
+    assert begin(by="day", since="2026-11-02T05:00") == "2026-11-02T05:00"
+    assert begin(by="day", until="2026-11-10T12:00") == "2026-10-11T00:00"
 
 
 async def test_usage_until_the_first_days_that_there_are_is_empty(gateway: RunningGateway) -> None:

@@ -81,8 +81,10 @@ class DecisionRequest(Reasons):
                 check_amount(getattr(self, name), name, least=1)
         if self.until is not None and self.until.tzinfo is None:
             raise InvalidRequest(f"until {self.until.isoformat()!r} has no time zone: add one, for example a final Z")
-        if self.until is not None and not _fits_utc(self.until):
-            raise InvalidRequest(f"until {self.until.isoformat()!r} is out of range: use a year from 1 to 9999 in UTC")
+        if self.until is not None and not _is_storable(self.until):
+            raise InvalidRequest(
+                f"until {self.until.isoformat()!r} is out of range: use an earlier time, or leave it out"
+            )
         self.check()
         if self.choice is Choice.DENY and (self.amount is not None or self.until is not None):
             raise InvalidRequest("a denial grants nothing: leave out grant_tokens, grant_nano_usd and until")
@@ -285,12 +287,12 @@ class ApprovalPage:
     """Continues the list; `None` at its end."""
 
 
-def _fits_utc(moment: datetime) -> bool:
+def _is_storable(moment: datetime) -> bool:
+    """Whether a time is one in UTC before the last, which Postgres' driver would store as infinity."""
     try:
-        moment.astimezone(UTC)
+        return moment.astimezone(UTC) < datetime.max.replace(tzinfo=UTC)
     except OverflowError:
         return False
-    return True
 
 
 def _is_web_address(text: str) -> bool:

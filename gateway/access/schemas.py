@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from purser.gateway.access.roles import MAX_KEY_LIFE_S, Role
 from purser.gateway.postgres.keys import MAX_RATE
 from purser.wire.base import Body
-from purser.wire.fields import Tags, Time
+from purser.wire.fields import EndTime, Tags
 from purser.wire.limits import MAX_PATH
 
 PathField = Annotated[list[str], Field(max_length=MAX_PATH + 2)]
@@ -19,7 +19,7 @@ class _End(Body):
 
     expires_in_s: Annotated[int, Field(ge=1, le=MAX_KEY_LIFE_S)] | None = None
     """Seconds until it expires; without an expiry it works until it is revoked."""
-    expires_at: Time | None = None
+    expires_at: EndTime | None = None
     """Time at which it expires; instead of `expires_in_s`."""
 
     @model_validator(mode="after")

@@ -1,7 +1,7 @@
 """Who may decide a request, what is granted, and when one person is not enough."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -96,6 +96,14 @@ def test_an_end_has_a_time_zone_and_a_note_has_an_end() -> None:
         approve(until=datetime(2030, 1, 1))  # noqa: DTZ001
     with pytest.raises(InvalidRequest, match="at most 2000"):
         approve(note="x" * 2_001)
+
+
+@pytest.mark.parametrize(
+    "end", [datetime.max.replace(tzinfo=UTC), datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))]
+)
+def test_an_end_that_postgres_would_not_store_as_it_is_is_refused(end: datetime) -> None:
+    with pytest.raises(InvalidRequest, match="out of range"):
+        approve(until=end)
 
 
 def test_a_field_that_a_later_release_adds_changes_no_digest_while_it_is_not_given() -> None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from .base import DESCRIBED, AmountView, Body, PageOf, View
 from .budgets import ApprovalRulesView, ForecastView
 from .enums import ApprovalState, Choice, Identity
-from .fields import Name, Positive, Time
+from .fields import EndTime, Name, Positive
 from .limits import MAX_DECISION_ID, MAX_NOTE, MAX_TICKET_URL
 
 
@@ -31,7 +31,7 @@ class DecisionBody(Reasons, Body):
     grant_tokens: Positive | None = None
     """Tokens to grant; the shortage if both amounts are left out."""
     grant_nano_usd: Positive | None = None
-    until: Time | None = None
+    until: EndTime | None = None
     """End of the grant; that of the window if left out."""
 
 

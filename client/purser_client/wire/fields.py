@@ -22,6 +22,13 @@ def _in_utc(value: datetime) -> datetime:
         raise ValueError("the time is out of range") from None
 
 
+def _before_infinity(value: datetime) -> datetime:
+    # The database's driver takes the last time that there is for infinity, which it returns without a time zone.
+    if value == datetime.max.replace(tzinfo=UTC):
+        raise ValueError("the time is out of range")
+    return value
+
+
 def _no_number(value: object) -> object:
     # A number would be read as seconds since 1970.
     if isinstance(value, datetime):
@@ -42,6 +49,8 @@ Lease = Annotated[int, Field(ge=1, le=MAX_LEASE_MS)]
 Attempt = Annotated[int, Field(ge=1, le=1_000_000)]
 Time = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_no_number), AfterValidator(_in_utc)]
 """A time in a body or a query, converted to UTC."""
+EndTime = Annotated[Time, AfterValidator(_before_infinity)]
+"""The time at which something ends, which is stored."""
 Tags = Annotated[dict[str, str], Field(max_length=MAX_TAGS)]
 """Values by the name of the tag."""
 Name = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(printable)]

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from .base import Body, PageOf, View
-from .fields import Time
+from .fields import EndTime
 
 
 class AppendedView(View):
@@ -101,7 +101,7 @@ class PinBody(Body):
     """Why a message is pinned, and until when."""
 
     reason: Annotated[str, Field(max_length=1_000)] | None = None
-    until: Time | None = None
+    until: EndTime | None = None
 
 
 class SettingsView(View):

@@ -125,6 +125,7 @@ async def test_a_key_ends_once_and_in_the_future(gateway: RunningGateway, admin:
         ({"expires_in_s": 10**12}, "expires_in_s"),
         ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
         ({"expires_at": "2099-01-01T00:00:00"}, "expires_at"),
+        ({"expires_at": "9999-12-31T23:59:59.999999Z"}, "expires_at"),
         ({"expires_at": "2099-01-01T00:00:00Z", "expires_in_s": 5}, "expires_in_s"),
         ({"rate_limit_per_s": 0}, "rate_limit_per_s"),
         ({"name": "sweeper"}, "sweeper"),

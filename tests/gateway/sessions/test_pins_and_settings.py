@@ -34,6 +34,7 @@ async def test_a_pin_that_cannot_be_is_refused_by_name(agent: httpx.AsyncClient)
     for body, named in (
         ({"until": past}, "until"),
         ({"until": "soon"}, "until"),
+        ({"until": "9999-12-31T23:59:59.999999Z"}, "until"),
         ({"reason": 5}, "reason"),
         ({"x": 1}, "x"),
     ):

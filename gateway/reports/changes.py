@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from purser.gateway.access.auth import Reader
 from purser.gateway.http.pagination import Cursor, PageSize
 from purser.gateway.http.routing import Route
-from purser.gateway.http.time_ranges import Since, Until
+from purser.gateway.http.time_ranges import Since, Until, check_span
 from purser.gateway.services import Use
 from purser.wire.base import PageOf, View
 
@@ -49,6 +49,7 @@ async def list_changes(
     limit: PageSize = 100,
 ) -> PageOf[ChangeView]:
     """Lists changes to policies, keys, sign-ins, sessions, tasks, approvals and webhooks, newest first."""
+    check_span(since, until)
     changes, following = await use.changes.list(
         caller.tenant,
         target=target,

@@ -108,6 +108,13 @@ async def test_a_bad_filter_is_named(admin: httpx.AsyncClient, params: dict[str,
     assert (answer.status_code, answer.json()["field"]) == (422, named)
 
 
+async def test_a_range_that_ends_before_it_begins_is_refused_as_in_other_reports(admin: httpx.AsyncClient) -> None:
+    for report in ("changes?", "ledger?", "usage?by=day&"):
+        answer = await admin.get(f"/v1/{report}from=2026-11-21T00:00:00Z&to=2026-11-20T00:00:00Z")
+        assert answer.status_code == 422
+        assert "exchange them" in answer.json()["detail"]
+
+
 async def test_agents_do_not_see_changes(agent: httpx.AsyncClient, gateway: RunningGateway) -> None:
     assert (await agent.get("/v1/changes")).status_code == 403
     assert (await (await gateway.client(Role.VIEWER)).get("/v1/changes")).status_code == 200

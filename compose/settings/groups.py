@@ -12,12 +12,13 @@ from purser.budget.policies.fields import DEFAULT_BACKPRESSURE, DEFAULT_LEARNED_
 from purser.budget.postgres.ledger.settings import DEFAULT_LIMITS
 from purser.budget.scopes import Kind
 from purser.compose.settings.directories import default_data_dir
-from purser.compose.settings.values import CommaList, Port, Ratio, Seconds, Tokens
+from purser.compose.settings.values import CommaList, Name, Port, Ratio, Seconds, Tokens
 from purser.context.compression.requests import DROP, KEEP
-from purser.context.figures import Count, Header, Order, Positive, PresetName, RoundsBySize
+from purser.context.figures import Count, Header, Order, Positive, PresetName, RoundsBySize, Rule
 from purser.context.strategies import Part, StrategyName
 from purser.context.strategies.choice import Preference
 from purser.context.strategies.settings import ROUNDS_BY_SIZE
+from purser.wire.limits import MAX_CALL_NANO_USD, MAX_CALL_TOKENS
 
 
 class Group(BaseSettings):
@@ -50,7 +51,7 @@ class ProcessSettings(Group):
     """URL of a running gateway, for commands that call it. Default: that of the last `purser up`."""
     api_key: SecretStr | None = None
     """API key for that gateway."""
-    gateway_host: str = "127.0.0.1"
+    gateway_host: Name = "127.0.0.1"
     """Address that the gateway listens on."""
     gateway_port: Port = 8787
     """Port of the gateway; 0 takes any free one."""
@@ -58,7 +59,7 @@ class ProcessSettings(Group):
     """Processes of `purser gateway` that share its port: one for each core that it may use."""
     dashboard: bool = True
     """Whether the gateway serves the dashboard."""
-    metrics_host: str = "127.0.0.1"
+    metrics_host: Name = "127.0.0.1"
     """Address that `/metrics` listens on."""
     metrics_port: Port = 9464
     """Port of `/metrics`; 0 takes any free one."""
@@ -110,9 +111,9 @@ class WebhookSettings(Group):
 class Temporal(Group):
     """Temporal: connection, task queues, tools, worker versions."""
 
-    temporal_address: str | None = None
+    temporal_address: Name | None = None
     """`host:port` of a Temporal frontend. Without it `purser up` starts an embedded dev server."""
-    temporal_namespace: str = "default"
+    temporal_namespace: Name = "default"
     """Namespace of all workflows."""
     temporal_ui: bool = False
     """Whether `purser up` starts the Web UI of its embedded Temporal. The UI requires no sign-in: every local user, and
@@ -129,7 +130,7 @@ class Temporal(Group):
     """PEM file with the CA certificate that signed the server's certificate, if the system does not trust it."""
     temporal_api_key: SecretStr | None = None
     """API key of Temporal Cloud."""
-    task_queue: str = "purser"
+    task_queue: Name = "purser"
     """Task queue of workflows and activities."""
     tool_activities: CommaList = ("tool_*",)
     """Activities that a task may name as tools, comma-separated; a trailing `*` matches any name with that prefix."""
@@ -174,7 +175,7 @@ class Ledger(Group):
     tasks and agents stop counting at once; budgets of tenants and users always count."""
     sweep_every_s: Seconds = 5
     """Seconds between two sweeps for expired holds, grants and approval deadlines."""
-    audit_every_s: int = Field(86_400, ge=0)
+    audit_every_s: int = Field(86_400, ge=0, le=31_622_400)
     """Seconds from the end of an audit to the next one that a gateway starts by itself; 0: never."""
     ledger_retention_days: int | None = Field(None, ge=62, le=36_500)
     """Days after which events of the ledger, and holds that have ended, are deleted; balances stay provable. Without it
@@ -207,7 +208,7 @@ class Models(Group):
     """Limits per minute beyond which calls wait, as JSON: `{"openai/gpt-4o": {"rpm": 500, "tpm": 200000}}`."""
     max_parallel_agents: int = Field(8, ge=1, le=1_000)
     """Agents of one task that run at the same time."""
-    max_output_tokens: int = Field(4_096, ge=1)
+    max_output_tokens: int = Field(4_096, ge=1, le=MAX_CALL_TOKENS // 10)
     """Output cap of a call in tokens if the task sets none; never more than the model supports."""
     min_output_tokens: int = Field(256, ge=1)
     """Smallest output cap in tokens to which a call is reduced if only part of it fits."""
@@ -219,14 +220,14 @@ class Models(Group):
     """JSON file with prices that override LiteLLM's table, in the same format."""
     unknown_price: Literal["refuse", "ceiling"] = "refuse"
     """How to treat a model without a price on a path with a money limit."""
-    unknown_price_ceiling_nano_usd_per_token: int | None = Field(None, ge=0)
+    unknown_price_ceiling_nano_usd_per_token: int | None = Field(None, ge=0, le=MAX_CALL_NANO_USD)
     """Nano-dollars per token that such a model costs with `unknown_price = "ceiling"`."""
 
 
 class Context(Group):
     """Context: windows, memory, compression, redaction. Requests and use-case presets override these."""
 
-    context_window_tokens: int = Field(128_000, ge=1)
+    context_window_tokens: Positive = 128_000
     """Context window of an unknown model, in tokens."""
     history_token_budget_ratio: Ratio = 0.60
     """Share of a window, after its reserves, that history may fill."""
@@ -269,9 +270,9 @@ class Context(Group):
     """URL of that model if it is not its provider's own."""
     summarizer_timeout_s: Seconds = 60
     """Seconds that it may take to write one summary; never more than the lease of its hold."""
-    summary_keep: str = KEEP
+    summary_keep: Rule = KEEP
     """What a model that writes summaries must keep."""
-    summary_drop: str = DROP
+    summary_drop: Rule = DROP
     """What it may leave out."""
     compression_cooldown_s: Seconds = 600
     """Seconds for which a summarizer is not called for a conversation after three failures in a row."""
@@ -286,7 +287,7 @@ class Context(Group):
     """What the strategy `auto` optimizes for: `fast`, `balanced` or `quality`."""
     default_model: str | None = None
     """Model of agents that name none, if neither session nor user names one."""
-    max_context_tokens: Tokens | None = None
+    max_context_tokens: Positive | None = None
     """Upper bound of the context budget in tokens."""
     primers_count: Count = 3
     """Number of first messages of a conversation that stay verbatim."""

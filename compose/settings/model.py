@@ -101,11 +101,19 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
             raise ValueError("a DSN looks like postgresql://user:password@host:5432/database")
         return value
 
-    @field_validator("allowed_api_bases")
+    @field_validator("allowed_api_bases", "embedding_api_base", "summarizer_api_base")
     @classmethod
-    def _addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for address in value:
+    def _addresses(cls, value: tuple[str, ...] | str | None) -> tuple[str, ...] | str | None:
+        for address in (value,) if isinstance(value, str) else value or ():
             _check_address(address, "https://api.example.com/v1")
+        return value
+
+    @field_validator("provider_proxy")
+    @classmethod
+    def _proxy(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not _is_address(value.get_secret_value()):
+            # The value may hold a password: it is not repeated.
+            raise ValueError("a proxy looks like http://user:password@host:port")
         return value
 
     @field_validator("allowed_providers")
@@ -119,7 +127,7 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
             raise ValueError(f"{unknown[0]!r} is not supported: use some of {', '.join(sorted(PROVIDERS))}")
         return value
 
-    @field_validator("summarizer", "embedding_model")
+    @field_validator("summarizer", "embedding_model", "default_model")
     @classmethod
     def _model_name(cls, value: str | None) -> str | None:
         return None if value is None else check_model_name(value)
@@ -127,14 +135,16 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
     @field_validator("url", "public_url", "temporal_ui_url")
     @classmethod
     def _page(cls, value: str | None) -> str | None:
-        if value is not None:
-            _check_address(value, "https://purser.example.com")
-        return value
+        if value is None:
+            return value
+        _check_address(value, "https://purser.example.com")
+        return value.rstrip("/")  # paths follow it
 
-    @field_validator("api_key")
+    @field_validator("api_key", "metrics_token", "temporal_api_key", "provider_keys")
     @classmethod
-    def _fits_a_header(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None and not re.fullmatch("[!-~]+", value.get_secret_value()):
+    def _fit_headers(cls, value: SecretStr | dict[str, SecretStr] | None) -> SecretStr | dict[str, SecretStr] | None:
+        keys = value.values() if isinstance(value, dict) else filter(None, (value,))
+        if not all(re.fullmatch("[!-~]+", key.get_secret_value()) for key in keys):
             raise ValueError("use printable ASCII characters only, without spaces and line breaks")
         return value
 
@@ -185,10 +195,14 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
 
 
 def _check_address(address: str, example: str) -> None:
-    try:
-        parts = urlsplit(address)
-        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # half of an IPv6 address, or a port that is no number
-        valid = False
-    if not valid or not address.isprintable():
+    if not _is_address(address):
         raise ValueError(f"{address!r} is not an address such as {example}: begin with http:// or https://")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half of an IPv6 address, or a port that is no number
+        return False
+    return valid and text.isprintable() and " " not in text

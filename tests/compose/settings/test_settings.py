@@ -154,9 +154,21 @@ def test_variables_of_the_checklist_exist(monkeypatch: pytest.MonkeyPatch, name:
         ("PURSER_URL", "http://h:99999", "'http://h:99999' is not an address"),
         ("PURSER_URL", "http://h\n", r"'http://h\n' is not an address"),
         ("PURSER_PUBLIC_URL", "purser.example.com", "'purser.example.com' is not an address"),
+        ("PURSER_URL", "http://h h", "'http://h h' is not an address"),
         ("PURSER_TEMPORAL_UI_URL", "http://", "'http://' is not an address"),
         ("PURSER_API_KEY", "kéy", "api_key (PURSER_API_KEY, from the environment): use printable ASCII"),
         ("PURSER_API_KEY", "k1\nk2", "without spaces and line breaks"),
+        ("PURSER_METRICS_TOKEN", "tóken", "metrics_token (PURSER_METRICS_TOKEN, from the environment): use printable"),
+        ("PURSER_TEMPORAL_API_KEY", "k1 k2", "without spaces and line breaks"),
+        ("PURSER_PROVIDER_KEYS", '{"api.example.com": "kéy"}', "use printable ASCII characters only"),
+        ("PURSER_PROVIDER_PROXY", "proxy:3128", "a proxy looks like http://user:password@host:port"),
+        ("PURSER_PROVIDER_PROXY", "socks5://proxy:1080", "a proxy looks like http://"),
+        ("PURSER_EMBEDDING_API_BASE", "llm:4010", "'llm:4010' is not an address such as https://api.example.com/v1"),
+        ("PURSER_SUMMARIZER_API_BASE", "llm:4010", "'llm:4010' is not an address such as"),
+        ("PURSER_DEFAULT_MODEL", "http://llm:4010", "a model name contains no address"),
+        ("PURSER_TASK_QUEUE", "a b", "use at least one character, and no spaces"),
+        ("PURSER_AUDIT_EVERY_S", "99999999999999", "audit_every_s (PURSER_AUDIT_EVERY_S, from the environment): "),
+        ("PURSER_MAX_OUTPUT_TOKENS", "99999999999999", "max_output_tokens"),
         ("PURSER_BACKPRESSURE", "[[0.8, -5]]", "backpressure"),
         ("PURSER_ALLOWED_API_BASES", "api.example.com", "'api.example.com' is not an address"),
         ("PURSER_PRICE_FILE", "nowhere.json", "there is no file 'nowhere.json'"),
@@ -178,6 +190,23 @@ def test_a_bad_value_is_refused_with_its_name(
         load_settings()
     assert message in str(refused.value)
     assert refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    "name", ["gateway_host", "metrics_host", "temporal_address", "temporal_namespace", "task_queue"]
+)
+def test_an_empty_name_in_the_file_is_refused(config: Config, name: str) -> None:
+    """An empty host would open the gateway to all addresses of the machine."""
+    config(f'{name} = ""\nmetrics_token = "t"')
+    with pytest.raises(SettingsError, match="use at least one character"):
+        load_settings()
+
+
+@pytest.mark.parametrize("name", ["url", "public_url", "temporal_ui_url"])
+def test_a_slash_at_the_end_of_an_address_means_nothing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Paths are appended to it, and it is compared with that of the running gateway."""
+    monkeypatch.setenv(f"PURSER_{name.upper()}", "https://purser.example.com/team/")
+    assert getattr(load_settings(), name) == "https://purser.example.com/team"
 
 
 def test_an_unknown_variable_is_refused_with_the_nearest_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,15 +231,24 @@ def test_a_file_that_is_not_toml_is_refused(config: Config) -> None:
     assert str(file) in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["DSN", "API_KEY", "TEMPORAL_API_KEY", "METRICS_TOKEN", "PROVIDER_KEYS"])
-def test_no_secret_is_repeated(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "form", "bad"),
+    [
+        ("DSN", "postgresql://u:{}@h/d", "mysql://u:{}@h/d"),
+        ("API_KEY", "{}", "{} "),
+        ("TEMPORAL_API_KEY", "{}", "{} "),
+        ("METRICS_TOKEN", "{}", "{} "),
+        ("PROVIDER_KEYS", '{{"h": "{}"}}', "{}"),
+        ("PROVIDER_KEYS", '{{"h": "{}"}}', '{{"h": "{} "}}'),
+        ("PROVIDER_PROXY", "http://u:{}@h:3128", "u:{}@h:3128"),
+    ],
+)
+def test_no_secret_is_repeated(monkeypatch: pytest.MonkeyPatch, name: str, form: str, bad: str) -> None:
     secret = "s3cr3t"
-    value = {"DSN": f"postgresql://u:{secret}@h/d", "PROVIDER_KEYS": f'{{"h": "{secret}"}}'}.get(name, secret)
-    monkeypatch.setenv(f"PURSER_{name}", value)
+    monkeypatch.setenv(f"PURSER_{name}", form.format(secret))
     assert secret not in repr(load_settings())
 
-    bad = {"DSN": f"mysql://u:{secret}@h/d", "PROVIDER_KEYS": secret, "API_KEY": f"{secret} "}.get(name, value)
-    monkeypatch.setenv(f"PURSER_{name}", bad)
+    monkeypatch.setenv(f"PURSER_{name}", bad.format(secret))
     monkeypatch.setenv("PURSER_LEASE_S", "0")
     with pytest.raises(SettingsError) as refused:
         load_settings()

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 import uvloop
 
 from purser.compose.cli.output import SafeConsole
+from purser.compose.signals import stop_signals
 
 T = TypeVar("T")
 
@@ -68,10 +68,7 @@ def until_stopped(main: Callable[[asyncio.Event], Awaitable[None]]) -> None:
     async def run() -> None:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
-        numbers = [signal.SIGINT, signal.SIGTERM]
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` ignores it
-            numbers.append(signal.SIGHUP)
-        for number in numbers:
+        for number in stop_signals():
             loop.add_signal_handler(number, stop.set)
         await main(stop)
 

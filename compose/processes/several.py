@@ -19,10 +19,10 @@ from tempfile import mkdtemp
 import structlog
 
 from purser.activities.runtime.background import backoff_s
+from purser.compose.signals import stop_signals
 
 STEADY_S = 30.0
 """Seconds after which the end of a process counts as its first."""
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)
 
 log = structlog.get_logger(__name__)
 
@@ -116,6 +116,7 @@ class _Supervisor:
         self._announce = announce
         self._started = self._announced = self._stopping = False
         self._code = 0
+        self._signals = (*stop_signals(), signal.SIGCHLD)
         self._alive, self._life = os.pipe()
         self._reports, self._report = os.pipe()
         self._woken, self._wake = os.pipe()
@@ -125,15 +126,15 @@ class _Supervisor:
     def run(self) -> Place | int:
         """The place of a forked process; in the supervisor the exit code."""
         signal.set_wakeup_fd(self._wake)
-        for each in _SIGNALS:
+        for each in self._signals:
             signal.signal(each, lambda *_: None)
         while not self._stopping or any(member.pid for member in self._members):
             for member in self._due():
                 # A signal that comes meanwhile is delivered afterwards, to a process that heeds it.
-                signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+                signal.pthread_sigmask(signal.SIG_BLOCK, self._signals)
                 member.began, member.pid = time.monotonic(), os.fork()
                 place = None if member.pid else self._forked(member.number)
-                signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, self._signals)
                 if place:
                     return place
             select.select([self._woken, self._reports], [], [], self._pause_s())
@@ -151,7 +152,7 @@ class _Supervisor:
     def _forked(self, number: int) -> Place:
         """What a new process is; nothing of the supervisor is left in it."""
         signal.set_wakeup_fd(-1)
-        for each in _SIGNALS:
+        for each in self._signals:
             signal.signal(each, signal.SIG_DFL)
         for descriptor in (self._life, self._reports, self._woken, self._wake):
             os.close(descriptor)

@@ -4,9 +4,12 @@ import asyncio
 import os
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -173,6 +176,29 @@ async def test_sigterm_ends_all(several: Several) -> None:
     several.started.process.send_signal(signal.SIGTERM)
     assert several.started.process.wait(30) == 0
     assert not [process for process in processes.values() if process.is_running()]
+
+
+FORKS = """
+import signal
+from purser.compose.processes.several import fork_processes
+place = fork_processes(2, lambda: print("all serve", flush=True))
+place.report_ready()
+signal.pause()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_supervisor_that_is_asked_to_stop_ends_its_processes_and_leaves_nothing(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """A closed terminal is such a request, too."""
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", FORKS], stdout=subprocess.PIPE, env=environment) as supervisor:
+        assert supervisor.stdout is not None
+        assert supervisor.stdout.readline() == b"all serve\n"
+        supervisor.send_signal(number)
+        assert supervisor.wait(WITHIN_S) == 0
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_process_stops_once_its_supervisor_is_gone() -> None:

@@ -109,6 +109,7 @@ def build(word: str = "") -> typer.Typer:
         help="A budget service for multi-agent LLM work.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
     )
 
     @app.callback()

@@ -101,6 +101,9 @@ async def _servers(settings: Settings, parts: AsyncExitStack) -> tuple[str, str,
     starts = asyncio.create_task(_database(settings, parts)), asyncio.create_task(_temporal(settings, parts))
     # If one fails, the other is not cut off: a server is stopped only once it runs.
     await asyncio.wait(starts)
+    # Of both: asyncio would log a failure that nobody has asked for.
+    for failure in filter(None, [start.exception() for start in starts]):
+        raise failure
     return starts[0].result(), *starts[1].result()
 
 

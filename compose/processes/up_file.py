@@ -1,6 +1,7 @@
 """Discovery of a local `up`: the `up.json` of its data directory, and the data directory of the last `up`."""
 
 import json
+import logging
 import os
 import stat
 from dataclasses import asdict, dataclass, fields
@@ -15,6 +16,7 @@ from purser.compose.stack.lock import FileLock
 FILE = "up.json"
 LOCK = "up.lock"
 """Held by the `up` of a data directory, and by a command that opens its database while no `up` runs."""
+log = logging.getLogger(__name__)
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -82,9 +84,13 @@ def forget(data_dir: Path) -> None:
 
 
 def remember(data_dir: Path) -> None:
-    """Make `data_dir` the default of commands that look for a running system."""
-    state_dir().mkdir(parents=True, exist_ok=True)
-    (state_dir() / "last-up").write_text(str(data_dir.resolve()))
+    """Make `data_dir` the default of commands that look for a running system, if this user's home can be written."""
+    try:
+        state_dir().mkdir(parents=True, exist_ok=True)
+        (state_dir() / "last-up").write_text(str(data_dir.resolve()))
+    except OSError as error:
+        why = f"{error.strerror}: {str(state_dir())!r}"
+        log.warning("commands find this `up` only with --data %s, which could not be noted (%s)", data_dir, why)
 
 
 def command_settings(data: Path | None = None, **overrides: object) -> Settings:

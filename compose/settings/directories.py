@@ -21,4 +21,13 @@ def state_dir() -> Path:
 
 
 def _home(variable: str, below_home: str) -> Path:
-    return Path(os.environ.get(variable) or Path.home() / below_home)
+    stated = os.environ.get(variable)
+    return Path(stated) if stated else _own() / below_home
+
+
+def _own() -> Path:
+    """The home directory of this user, or a directory in its place: some containers run as a user that has none."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(f"/var/tmp/purser-{os.geteuid()}")

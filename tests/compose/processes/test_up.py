@@ -1,6 +1,7 @@
 """`purser up` on real processes."""
 
 import asyncio
+import gc
 import os
 import signal
 import stat
@@ -188,6 +189,18 @@ def test_a_directory_of_another_user_is_refused(purser: Purser, data: Path) -> N
     problem = purser.json("up", "--data", str(data), code=1)
     assert "belongs to another user" in problem["detail"]
     assert "--data" in problem["remedy"]
+
+
+async def test_where_neither_server_starts_one_failure_is_reported(
+    data: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data.mkdir()
+    for server in ("postgres", "temporal"):
+        (data / server).touch()
+    with pytest.raises(FileExistsError):
+        await up(Settings(data_dir=data, gateway_port=0), asyncio.Event(), lambda *_: None, fresh=False)
+    gc.collect()
+    assert "never retrieved" not in caplog.text
 
 
 @pytest.mark.proof

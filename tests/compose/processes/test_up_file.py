@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from purser.compose.processes.up_file import FILE, LOCK, Running, command_settings
+from purser.compose.processes.up_file import FILE, LOCK, Running, command_settings, remember
+from purser.compose.settings.directories import default_data_dir, state_dir
 from purser.compose.stack.lock import FileLock
 
 
@@ -57,3 +58,29 @@ def test_the_file_of_a_killed_up_whose_process_id_is_in_use_again_names_nothing_
     left.write(tmp_path)
     (tmp_path / LOCK).touch()
     assert Running.read(tmp_path) is None
+
+
+def test_the_last_one_is_the_default_of_commands(tmp_path: Path, running: Running) -> None:
+    remember(tmp_path)
+    assert command_settings().url == running.gateway
+
+
+def test_an_up_goes_on_where_nothing_can_be_noted_and_says_how_commands_find_it(
+    tmp_path: Path, running: Running, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    remember(tmp_path)
+    assert f"--data {tmp_path}" in caplog.text
+    assert "Not a directory" in caplog.text
+
+
+def test_a_user_without_a_home_directory_has_one_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some containers run as a user that is in no list of users."""
+    for name in ("HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    unknown = 2**31 - 7
+    monkeypatch.setattr(os, "getuid", lambda: unknown)
+    monkeypatch.setattr(os, "geteuid", lambda: unknown)
+    assert state_dir().is_relative_to(f"/var/tmp/purser-{unknown}")
+    assert default_data_dir().is_relative_to(f"/var/tmp/purser-{unknown}")

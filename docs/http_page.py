@@ -19,7 +19,7 @@ HEAD = """# HTTP
 JSON over HTTP, below `/v1`, with `Authorization: Bearer KEY` or the session of a signed-in browser. The OpenAPI
 document, with examples: `/openapi.json`. Requests are strict: an unknown field or query parameter is an error, nothing
 is converted. Amounts are whole numbers up to 2^53 − 1, money is nano-dollars (1 dollar = 1,000,000,000), times
-are ISO 8601. A body has at most 64 KiB, one with a task or messages 16 MiB.
+are ISO 8601. A body has at most 64 KiB; one with a task, messages, policies or a call of a model 16 MiB.
 
 Lists that take `cursor` return `{{"items": […], "cursor"}}`; pass `cursor` for the next page, `limit` (100, at most
 1,000) for its size. Others are whole.

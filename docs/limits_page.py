@@ -39,6 +39,7 @@ from purser.wire.limits import (
     MAX_LEASE_MS,
     MAX_NOTE,
     MAX_PATH,
+    MAX_POLICIES,
     MAX_TICKET_URL,
 )
 
@@ -75,11 +76,12 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
         "Bodies",
         (
             ("Bytes of the body of a request", MAX_BODY),
-            ("Bytes of the body of `POST /v1/tasks` and `POST /v1/sessions/{session_id}/messages`", MAX_LARGE_BODY),
+            ("Bytes of a body with a task, messages, policies or a call of a model", MAX_LARGE_BODY),
             ("Bytes of a sign-in", MAX_FORM),
             ("Nesting depth of lists and objects", MAX_DEPTH),
             ("Values of a large body", MAX_VALUES),
             ("Messages of one append", MAX_MESSAGES),
+            ("Policies and templates of one file", MAX_POLICIES),
             ("Agents of a task", MAX_AGENTS),
             ("Tools of an agent", MAX_TOOLS),
             ("Characters of all ids in the `depends_on` of a task", MAX_DEPENDENCIES),
@@ -114,7 +116,7 @@ FIXED: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = (
     (
         "Holds",
         (
-            ("Scopes of a path", MAX_PATH),
+            ("Scopes of a path in addition to tenant and user", MAX_PATH),
             ("Holds of one `POST /v1/holds/batch`", MAX_BATCH),
             ("Characters of a hold's key", MAX_KEY),
             ("Milliseconds of a lease", MAX_LEASE_MS),

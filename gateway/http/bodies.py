@@ -18,14 +18,14 @@ MAX_FORM = 8 * 2**10
 MAX_BODY = 64 * 2**10
 """Most bytes of the body of other requests."""
 MAX_LARGE_BODY = 16 * 2**20
-"""Most bytes of a task with its documents, of messages, or of a request to a model."""
+"""Most bytes of a task with its documents, of messages, of all policies, or of a request to a model."""
 MAX_DEPTH = 64
 """Deepest nesting of lists and objects."""
 MAX_VALUES = 250_000
 """Approximate limit on the values of a large body: every comma and bracket outside of strings counts."""
 
 MESSAGES = re.compile(r"/v1/sessions/[^/]+/messages")
-_LARGE = re.compile(rf"/v1/tasks|/(openai|anthropic)/v1/.*|{MESSAGES.pattern}")
+_LARGE = re.compile(rf"/v1/tasks|/v1/policies(/replay)?|/(openai|anthropic)/v1/.*|{MESSAGES.pattern}")
 _MARK = re.compile(rb'["\[{,]')
 _TEXT = re.compile(rb'(?>(?:[^"\\]++|\\.){0,4096})', re.DOTALL)
 """A part of a string. The repetition count bounds how long a match blocks other threads."""

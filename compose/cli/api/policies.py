@@ -12,7 +12,8 @@ from purser.compose.cli.output import DataOption, JsonOption, out, print_json
 if TYPE_CHECKING:
     from purser.compose.cli.api.client import Gateway
 
-REPLAY_TIMEOUT_S = 300.0
+TIMEOUT_S = 300.0
+"""How long thousands of policies may take to be stored, or to be replayed over the calls of months."""
 PoliciesFile = Annotated[Path, typer.Argument(metavar="FILE", help="YAML or JSON, as `export` prints it.")]
 
 
@@ -36,7 +37,8 @@ def apply(
 
     policies = read_policies_file(file)
     with gateway(data) as api:
-        found = api.put("/v1/policies", {"policies": policies, "prune": prune, "dry_run": dry_run})
+        body = {"policies": policies, "prune": prune, "dry_run": dry_run}
+        found = api.request("PUT", "/v1/policies", json=body, timeout=TIMEOUT_S)
     if as_json:
         print_json(found)
         return
@@ -64,9 +66,7 @@ def replay(
     begin = datetime.now(UTC) - timedelta(seconds=seconds(since) or 0)
     policies = read_policies_file(file)
     with gateway(data) as api:
-        found = api.post(
-            "/v1/policies/replay", {"policies": policies, "since": begin.isoformat()}, timeout_s=REPLAY_TIMEOUT_S
-        )
+        found = api.post("/v1/policies/replay", {"policies": policies, "since": begin.isoformat()}, timeout_s=TIMEOUT_S)
     if as_json:
         print_json(found)
         return

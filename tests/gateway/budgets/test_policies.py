@@ -1,10 +1,12 @@
 """`/v1/policies`: one document of all policies and templates."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import httpx
 
 from purser.gateway.access.roles import Role
+from purser.gateway.http.bodies import MAX_BODY
 from tests.gateway.conftest import RunningGateway
 
 DOCUMENT = {"session:*": {"limit_usd": "0.5", "mode": "hard"}, "user:u1": {"limit_tokens": 7}}
@@ -24,6 +26,13 @@ async def test_a_document_is_shown_first_then_applied_and_exported(admin: httpx.
     assert exported == {"policies": STORED}
     again = (await admin.put("/v1/policies", json=exported | {"prune": True})).json()
     assert again == {"changes": [], "applied": True}
+
+
+async def test_a_document_may_be_as_large_as_that_of_an_organization(admin: httpx.AsyncClient) -> None:
+    many = {f"user:{number}": {"limit_tokens": 10_000, "mode": "hard"} for number in range(2_000)}
+    assert len(json.dumps(many)) > MAX_BODY
+    planned = await admin.put("/v1/policies", json={"policies": many, "dry_run": True})
+    assert len(planned.json()["changes"]) == len(many)
 
 
 async def test_a_budget_names_the_template_of_a_field_and_a_hold_obeys_it(admin: httpx.AsyncClient) -> None:

@@ -101,8 +101,9 @@ def test_json_lines_are_held_to_the_same() -> None:
             read_append((line + b"\n") * (MAX_VALUES + 1))
 
 
-def test_only_tasks_and_messages_may_be_large() -> None:
-    assert max_body("/v1/tasks") == max_body("/v1/sessions/s1/messages") == MAX_LARGE_BODY
+def test_only_tasks_messages_policies_and_calls_of_models_may_be_large() -> None:
+    large = ("/v1/tasks", "/v1/sessions/s1/messages", "/v1/policies", "/v1/policies/replay", "/openai/v1/responses")
+    assert {max_body(path) for path in large} == {MAX_LARGE_BODY}
     paths = ("/v1/holds", "/v1/sessions/s1/settings", "/v1/sessions/a/b/messages", "/sign-out", "/v1/tasks/t/pause")
     assert {max_body(path) for path in paths} == {MAX_BODY}
 

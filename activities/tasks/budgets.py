@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator, ValidationInfo
 
 from purser.budget.errors import InvalidRequest
 from purser.budget.money import DOLLARS, NANO, parse_dollars, typed_dollars
 from purser.budget.policies.fields import Mode
 from purser.budget.policies.policy import PolicyPatch
+from purser.budget.scopes import Kind
 from purser.wire.limits import MAX_AMOUNT
 
 
@@ -81,15 +82,24 @@ class ScopeBudget(Part):
         return PolicyPatch.parse(given | {"limit_nano_usd": self.limit_usd})
 
 
-def _without_last_answer(budget: ScopeBudget) -> ScopeBudget:
-    if budget.last_answer:
-        raise ValueError("last_answer applies to tasks and agents: set it there")
-    return budget
+STORED = "stored"
+"""Validation context for a stored file, which was validated under the rules of its time."""
+
+
+def _of_kind(kind: Kind) -> AfterValidator:
+    """Refuses fields that do not apply to scopes of this kind."""
+
+    def check(budget: ScopeBudget, info: ValidationInfo) -> ScopeBudget:
+        if info.context != STORED:
+            budget.patch().check_kind(kind)
+        return budget
+
+    return AfterValidator(check)
 
 
 class TaskBudget(Part):
     """Budgets by level; `agent` applies to each agent."""
 
-    session: Annotated[ScopeBudget, AfterValidator(_without_last_answer)] = ScopeBudget()
-    task: ScopeBudget = ScopeBudget()
+    session: Annotated[ScopeBudget, _of_kind(Kind.SESSION)] = ScopeBudget()
+    task: Annotated[ScopeBudget, _of_kind(Kind.TASK)] = ScopeBudget()
     agent: ScopeBudget = ScopeBudget()

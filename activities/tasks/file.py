@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, ValidationError, ValidationInfo
 
 from purser.activities.errors import InvalidTask
 from purser.activities.models.names import check_model_name
-from purser.activities.tasks.budgets import NanoUsd, Part, ScopeBudget, TaskBudget, Tokens
+from purser.activities.tasks.budgets import STORED, NanoUsd, Part, ScopeBudget, TaskBudget, Tokens
 from purser.activities.tasks.checks import NAME, TOO_DEEP, TOOL_NAME, cycle_in, explain, invalid, is_below
 from purser.budget.errors import InvalidRequest, InvalidScope
 from purser.budget.labels import tags_of
@@ -31,8 +31,6 @@ from purser.context.settings import PRESETS as CONTEXT_PRESETS
 from purser.wire.limits import MAX_CALL_NANO_USD, MAX_CALL_TOKENS
 from purser.wire.storable import is_storable
 
-STORED = "stored"
-"""Validation context for a stored file, which was validated under the rules of its time."""
 MAX_AGENTS = 200
 MAX_TOOLS = 128
 MAX_DEPENDENCIES = 1_000_000

@@ -106,6 +106,8 @@ class PolicyPatch:
         """Returns the patch; raises `InvalidPolicy` if a field does not apply to scopes of this kind."""
         if self.last_answer and kind not in (Kind.TASK, Kind.AGENT):
             raise InvalidPolicy(f"last_answer does not apply to a {kind}: set it for tasks and agents")
+        if self.learned_holds and kind is not Kind.AGENT:
+            raise InvalidPolicy(f"learned_holds does not apply to a {kind}: set it for agents")
         return self
 
     def to_json(self) -> dict[str, Any]:

@@ -232,6 +232,22 @@ def test_every_field_of_a_policy_but_freezing_and_approval_rules_may_be_asked_fo
     assert TaskFile.stored(read.body()) == read
 
 
+@pytest.mark.parametrize(
+    ("level", "field", "where"),
+    [
+        ("session", "last_answer", "set it for tasks and agents"),
+        ("session", "learned_holds", "set it for agents"),
+        ("task", "learned_holds", "set it for agents"),
+    ],
+)
+def test_a_field_without_effect_on_a_level_is_refused_there_unless_the_file_is_stored(
+    level: str, field: str, where: str
+) -> None:
+    file = task(budget={level: {field: 0.5}})
+    assert f"$.budget.{level} is dict: {field} does not apply to a {level}: {where}" in refused(file)
+    assert getattr(getattr(TaskFile.stored(file).budget, level), field) == 0.5
+
+
 def test_the_per_agent_token_budget_of_the_context_is_the_agents_limit() -> None:
     (*_, (_, patch, _)) = parse(task(context={"token_budget_per_agent": 9}, use_case_preset="chat")).policies()
     assert patch.limit_tokens == 9

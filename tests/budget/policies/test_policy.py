@@ -266,3 +266,17 @@ def test_a_policy_without_any_limit_is_unlimited() -> None:
     assert Policy().unlimited
     assert not Policy(limit_tokens=0).unlimited
     assert not Policy(limit_nano_usd=0).unlimited
+
+
+@pytest.mark.parametrize(
+    ("field", "kinds"), [("last_answer", {Kind.TASK, Kind.AGENT}), ("learned_holds", {Kind.AGENT})]
+)
+def test_a_field_is_refused_for_scopes_on_which_it_has_no_effect(field: str, kinds: set[Kind]) -> None:
+    off, on = (PolicyPatch.parse({field: value}) for value in (0, 0.5))
+    for kind in Kind:
+        assert off.check_kind(kind) is off
+        if kind in kinds:
+            assert on.check_kind(kind) is on
+        else:
+            with pytest.raises(InvalidPolicy, match=f"{field} does not apply to a {kind}: set it for"):
+                on.check_kind(kind)

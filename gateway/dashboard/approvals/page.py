@@ -1,7 +1,7 @@
 """The page of approvals: the list of requests, and one request with the form of its decision."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from markupsafe import Markup
@@ -18,10 +18,10 @@ from purser.gateway.dashboard.approvals.form import Draft
 from purser.gateway.dashboard.approvals.together import AGES, ANNOUNCED, MOST, Together, grouped
 from purser.gateway.dashboard.components import LOADING, component, render
 from purser.gateway.dashboard.formats import address, exact, plural, sentence
-from purser.gateway.dashboard.live import Live, Part
+from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.pages import page
 from purser.gateway.dashboard.policies import BASES
-from purser.gateway.dashboard.region import Act, Region
+from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.visit import Visit
 from purser.gateway.errors import LinkExpired, LinkInvalid
 from purser.wire.limits import MAX_NOTE
@@ -64,47 +64,40 @@ async def approvals(
         if opened.tenant != visit.tenant:
             return component("error", "This link is for another tenant", "Sign in with a key of that tenant.")
         id = opened.approval_id
-    one = ApprovalsPage(visit, chosen=id, decided=state == "decided")
-    one.part = live.start(("approval", "budget"), one.refresh)
+    one = _ApprovalsPage(visit, live, chosen=id, decided=state == "decided")
     await one.part.first()
     return render("approvals/page.html", queue=one.queue, detail=one.detail, reveals=NARROW if id else 0)
 
 
-@dataclass
-class ApprovalsPage:
+class _ApprovalsPage:
     """State of one open page of approvals."""
 
-    visit: Visit
-    chosen: str | None
-    """Id of the request on the right."""
-    decided: bool
-    """Whether the list on the left has decided requests instead of pending ones."""
-    size: int = PAGE
-    armed: Draft | None = None
-    """A decision that waits for confirmation."""
-    problem: str = ""
-    """Why the last attempt failed."""
-    place: int = 0
-    """Index of the chosen request in the list, or its last one if it has left the list."""
-    listed: Sequence[ApprovalRequest] = ()
-    matching: int = 0
-    """How many of the pending requests that were read the filter shows, with those beyond the end of the list."""
-    shown: ApprovalRequest | None = None
-    details: ApprovalDetails | None = None
-    """Details of the shown request."""
-    typed: Mapping[str, str] = field(default_factory=dict)
-    """Fields of its form; empty until something is typed or asked."""
-    together: Together = field(init=False)
-    """Filters, and the requests that are decided together."""
-    queue: Region = field(init=False)
-    detail: Region = field(init=False)
-    part: Part = field(init=False)
-
-    def __post_init__(self) -> None:
-        screen = self.visit.screen
-        self.together = Together(self.visit)
-        self.queue = screen.region(LOADING, keys=KEYS).on_act(self.handle)
-        self.detail = screen.region().on_act(self.handle)
+    def __init__(self, visit: Visit, live: Live, *, chosen: str | None, decided: bool) -> None:
+        self.visit = visit
+        self.chosen = chosen
+        """Id of the request on the right."""
+        self.decided = decided
+        """Whether the list on the left has decided requests instead of pending ones."""
+        self.size = PAGE
+        self.armed: Draft | None = None
+        """A decision that waits for confirmation."""
+        self.problem = ""
+        """Why the last attempt failed."""
+        self.place = 0
+        """Index of the chosen request in the list, or its last one if it has left the list."""
+        self.listed: Sequence[ApprovalRequest] = ()
+        self.matching = 0
+        """How many of the pending requests that were read the filter shows, with those beyond the end of the list."""
+        self.shown: ApprovalRequest | None = None
+        self.details: ApprovalDetails | None = None
+        """Details of the shown request."""
+        self.typed: Mapping[str, str] = {}
+        """Fields of its form; empty until something is typed or asked."""
+        self.together = Together(visit)
+        """Filters, and the requests that are decided together."""
+        self.queue = visit.screen.region(LOADING, keys=KEYS).on_act(self.handle)
+        self.detail = visit.screen.region().on_act(self.handle)
+        self.part = live.start(("approval", "budget"), self.refresh)
 
     async def refresh(self) -> None:
         """Reads the list and the chosen request, and shows both."""

@@ -1,6 +1,5 @@
 """The page of budgets: the tree of scopes, one scope in detail, and changes to its policy."""
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from markupsafe import Markup
@@ -20,13 +19,12 @@ from purser.gateway.dashboard.budgets.fields import read_patch
 from purser.gateway.dashboard.budgets.form import Change
 from purser.gateway.dashboard.budgets.templates import TemplateChange
 from purser.gateway.dashboard.budgets.tree import Filter, Tree, by_use, finder
-from purser.gateway.dashboard.charts import Chart
 from purser.gateway.dashboard.components import LOADING, component, render
 from purser.gateway.dashboard.formats import address, sentence
-from purser.gateway.dashboard.live import Live, Part
+from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.pages import page
 from purser.gateway.dashboard.policies import BASES
-from purser.gateway.dashboard.region import Act, Region
+from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.visit import Visit
 from purser.wire.budgets import BudgetBody
 
@@ -62,9 +60,7 @@ async def budgets(
         scope: a scope or the pattern of a template to open.
     """
     wanted = Filter(over or "", exhausts or "", kind or "", q or "", order or "")
-    one = BudgetsPage(visit, Tree(visit, wanted), _parsed(scope))
-    one.part = live.start(("budget", "threshold", "approval"), one.refresh, every_s=EVERY_S)
-    one.seldom = live.start(("budget",), one.refresh_templates)
+    one = _BudgetsPage(visit, live, Tree(visit, wanted), _parsed(scope))
     await one.part.first()
     return render(
         "budgets/page.html",
@@ -79,39 +75,29 @@ async def budgets(
     )
 
 
-@dataclass
-class BudgetsPage:
+class _BudgetsPage:
     """State of one open page of budgets."""
 
-    visit: Visit
-    tree: Tree
-    chosen: Scope | Pattern | None
-    armed: Change | TemplateChange | None = None
-    problem: str = ""
-    opened: int = 0
-    """Number of budgets opened by name: the form is emptied after each."""
-    finder: Region = field(init=False)
-    opener: Region = field(init=False)
-    listing: Region = field(init=False)
-    templates: Region = field(init=False)
-    top: Region = field(init=False)
-    bottom: Region = field(init=False)
-    history: Region = field(init=False)
-    chart: Chart = field(init=False)
-    part: Part = field(init=False)
-    seldom: Part = field(init=False)
-    """What changes seldom: the list of templates."""
-
-    def __post_init__(self) -> None:
-        screen = self.visit.screen
-        self.finder = screen.region(finder(self.tree.filter)).on_act(self.handle)
+    def __init__(self, visit: Visit, live: Live, tree: Tree, chosen: Scope | Pattern | None) -> None:
+        self.visit = visit
+        self.tree = tree
+        self.chosen = chosen
+        self.armed: Change | TemplateChange | None = None
+        self.problem = ""
+        self.opened = 0
+        """Number of budgets opened by name: the form is emptied after each."""
+        screen = visit.screen
+        self.finder = screen.region(finder(tree.filter)).on_act(self.handle)
         self.listing = screen.region(LOADING).on_act(self.handle)
         self.opener, self.templates, self.top, self.bottom, self.history = (
             screen.region().on_act(self.handle) for _ in range(5)
         )
-        if self.visit.caller.may(Permission.SET_BUDGETS):
+        if visit.caller.may(Permission.SET_BUDGETS):
             self._show_opener()
         self.chart = screen.chart("What was spent over time; the table above has the current figures", height=210)
+        self.part = live.start(("budget", "threshold", "approval"), self.refresh, every_s=EVERY_S)
+        self.seldom = live.start(("budget",), self.refresh_templates)
+        """What changes seldom: the list of templates."""
 
     async def refresh(self) -> None:
         """Reads the unfolded part of the tree and the chosen scope, and shows both."""

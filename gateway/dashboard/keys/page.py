@@ -1,7 +1,6 @@
 """The page of keys. The secret of a new key is shown once, and to nobody else."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from markupsafe import Markup
@@ -13,9 +12,9 @@ from purser.gateway.access.schemas import KeyBody
 from purser.gateway.dashboard.actions import Refused
 from purser.gateway.dashboard.amounts import count
 from purser.gateway.dashboard.components import LOADING, component, render
-from purser.gateway.dashboard.live import Live, Part
+from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.pages import page
-from purser.gateway.dashboard.region import Act, Region
+from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.visit import Visit
 from purser.gateway.postgres.keys import Key, NewKey
 
@@ -35,32 +34,25 @@ LIVES = (("", "never"), (str(DAY_S), "in a day"), (str(30 * DAY_S), "in 30 days"
 @page("/keys", "Keys", needs=Permission.MANAGE_KEYS)
 async def keys(visit: Visit, live: Live) -> Markup:
     """Builds the page."""
-    one = KeysPage(visit)
-    one.part = live.start((), one.refresh)
+    one = _KeysPage(visit, live)
     await one.part.first()
     return component("regions", one.made, one.form, one.listing)
 
 
-@dataclass
-class KeysPage:
+class _KeysPage:
     """State of one open page of keys."""
 
-    visit: Visit
-    size: int = PAGE
-    armed: str | None = None
-    """Id of a key whose end waits for confirmation."""
-    count: int = 0
-    """Number of keys made on this page: the form is emptied after each."""
-    made: Region = field(init=False)
-    form: Region = field(init=False)
-    listing: Region = field(init=False)
-    part: Part = field(init=False)
-
-    def __post_init__(self) -> None:
-        screen = self.visit.screen
+    def __init__(self, visit: Visit, live: Live) -> None:
+        self.visit = visit
+        self.size = PAGE
+        self.armed: str | None = None
+        """Id of a key whose end waits for confirmation."""
+        self.count = 0
+        """Number of keys made on this page: the form is emptied after each."""
         self.made, self.form, self.listing = (
-            screen.region(content).on_act(self.handle) for content in (Markup(), new_key(0, ""), LOADING)
+            visit.screen.region(content).on_act(self.handle) for content in (Markup(), new_key(0, ""), LOADING)
         )
+        self.part = live.start((), self.refresh)
 
     async def refresh(self) -> None:
         """Reads and shows the keys."""

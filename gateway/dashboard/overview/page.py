@@ -1,6 +1,5 @@
 """The overview of a tenant: what was spent, what runs out, and what waits."""
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from markupsafe import Markup
@@ -9,14 +8,12 @@ from purser.budget.gate import Amount
 from purser.budget.reports.usage import By
 from purser.gateway.dashboard.approvals.wording import who
 from purser.gateway.dashboard.budgets.wording import leading_bar, limit, use_of
-from purser.gateway.dashboard.charts import Chart
 from purser.gateway.dashboard.components import LOADING, component, render
 from purser.gateway.dashboard.formats import address
 from purser.gateway.dashboard.ledger.usage import href_of
 from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.overview.spending import PERIODS, USUAL, Line, Period, Spending, chart, label
 from purser.gateway.dashboard.pages import page
-from purser.gateway.dashboard.region import Region
 from purser.gateway.dashboard.visit import Visit
 from purser.workflows.contract import TaskStatus
 
@@ -43,7 +40,7 @@ async def overview(visit: Visit, live: Live, period: str = "", by: str = "") -> 
     """
     chosen = next((one for one in PERIODS if one.code == period), USUAL)
     dimension = By(by) if by in _DIMENSIONS else By.MODEL
-    one = OverviewPage(visit, Spending(visit.services.usage, visit.tenant, dimension, chosen))
+    one = _OverviewPage(visit, Spending(visit.services.usage, visit.tenant, dimension, chosen))
     live.start((), one.refresh_spending, every_s=SPENDING_EVERY_S)
     live.start(("budget", "threshold", "approval"), one.refresh_budgets)
     await live.follow(("approval", "task", "agent"), one.refresh_waiting)
@@ -66,21 +63,13 @@ def _chip(text: str, period: Period, by: By, current: bool) -> tuple[str, str, b
     return address("/overview", period=period.code, by=by), text, current, None
 
 
-@dataclass
-class OverviewPage:
+class _OverviewPage:
     """The regions of one open page."""
 
-    visit: Visit
-    read: Spending
-    spending: Region = field(init=False)
-    tokens: Chart = field(init=False)
-    money: Chart = field(init=False)
-    sums: Region = field(init=False)
-    budgets: Region = field(init=False)
-    waiting: Region = field(init=False)
-
-    def __post_init__(self) -> None:
-        screen = self.visit.screen
+    def __init__(self, visit: Visit, read: Spending) -> None:
+        self.visit = visit
+        self.read = read
+        screen = visit.screen
         self.spending = screen.region(LOADING)
         self.sums, self.budgets, self.waiting = screen.region(), screen.region(LOADING), screen.region(LOADING)
         self.tokens, self.money = (screen.chart("Spending over time", height=HEIGHT) for _ in range(2))

@@ -1,7 +1,6 @@
 """The page of webhooks and of the deliveries of one of them. A new secret is shown once."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from markupsafe import Markup
@@ -12,9 +11,9 @@ from purser.gateway.access.roles import Permission, Principal
 from purser.gateway.dashboard.actions import Refused
 from purser.gateway.dashboard.components import LOADING, component, render
 from purser.gateway.dashboard.formats import address
-from purser.gateway.dashboard.live import Live, Part
+from purser.gateway.dashboard.live import Live
 from purser.gateway.dashboard.pages import page
-from purser.gateway.dashboard.region import Act, Region
+from purser.gateway.dashboard.region import Act
 from purser.gateway.dashboard.visit import Visit
 from purser.gateway.postgres.deliveries import Delivery
 from purser.gateway.postgres.webhooks import Webhook
@@ -43,34 +42,27 @@ async def webhooks(visit: Visit, live: Live, id: str = "", before: str = "") -> 
         id: a webhook whose deliveries to show.
         before: id of a delivery: only older ones.
     """
-    one = WebhooksPage(visit, id.replace("\0", ""), number_of(before))
-    one.part = live.start((), one.refresh, every_s=EVERY_S)
+    one = _WebhooksPage(visit, live, id.replace("\0", ""), number_of(before))
     await one.part.first()
     return component("regions", one.made, one.listing, one.deliveries, one.form)
 
 
-@dataclass
-class WebhooksPage:
+class _WebhooksPage:
     """State of one open page of webhooks."""
 
-    visit: Visit
-    chosen: str
-    before: int | None
-    asked: tuple[str, str] | None = None
-    """What waits for confirmation, `remove` or `rotate`, and the webhook's id."""
-    count: int = 0
-    """Number of webhooks made on this page: the form is emptied after each."""
-    made: Region = field(init=False)
-    listing: Region = field(init=False)
-    deliveries: Region = field(init=False)
-    form: Region = field(init=False)
-    part: Part = field(init=False)
-
-    def __post_init__(self) -> None:
-        screen, form = self.visit.screen, new_webhook(0, "")
+    def __init__(self, visit: Visit, live: Live, chosen: str, before: int | None) -> None:
+        self.visit = visit
+        self.chosen = chosen
+        self.before = before
+        self.asked: tuple[str, str] | None = None
+        """What waits for confirmation, `remove` or `rotate`, and the webhook's id."""
+        self.count = 0
+        """Number of webhooks made on this page: the form is emptied after each."""
         self.made, self.listing, self.deliveries, self.form = (
-            screen.region(content).on_act(self.handle) for content in (Markup(), LOADING, Markup(), form)
+            visit.screen.region(content).on_act(self.handle)
+            for content in (Markup(), LOADING, Markup(), new_webhook(0, ""))
         )
+        self.part = live.start((), self.refresh, every_s=EVERY_S)
 
     async def refresh(self) -> None:
         """Reads and shows the webhooks, and the deliveries of the chosen one."""

@@ -15,7 +15,7 @@ from purser.budget.usage import Usage
 from purser.context.windows.reports import spans
 from purser.gateway.dashboard.components import Bar, bar, render
 from purser.gateway.dashboard.formats import address, dollars, duration_text, exact, words
-from purser.gateway.dashboard.tasks.charts import INSTANTS, OWN
+from purser.gateway.dashboard.tasks.charts import COLOURS, INSTANTS, OWN
 from purser.gateway.tasks.control import Steer
 from purser.wire.enums import LIVE_TASKS
 from purser.workflows.contract import TaskRef, TaskStatus
@@ -115,6 +115,7 @@ def turns_table(turns: Sequence[Turn], now: datetime, task_id: str, older: datet
         turns=turns,
         own=OWN,
         instants=INSTANTS,
+        colours=COLOURS,
         step_figure=lambda step: _step_figure(step, now),
         newest=None if newest else address(here),
         older=None if older is None else address(here, before=older.isoformat()),

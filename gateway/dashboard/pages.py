@@ -3,7 +3,7 @@
 import asyncio
 import importlib
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -80,11 +80,6 @@ def load_pages() -> None:
     """Registers all pages."""
     for module in MODULES:
         importlib.import_module(f"purser.gateway.dashboard.{module}.page")
-
-
-def page_paths() -> Sequence[str]:
-    """The paths of all pages in FastAPI's notation."""
-    return tuple(route.path for route in router.routes)  # type: ignore[attr-defined]
 
 
 async def missing_page(request: Request) -> Response:

@@ -7,9 +7,9 @@ import pytest
 from playwright.async_api import Page, expect
 
 from purser.gateway.access.roles import Role
-from purser.gateway.dashboard.pages import load_pages, page_paths
 from tests.gateway.dashboard.approvals.test_page import asks
 from tests.gateway.dashboard.conftest import Tenant
+from tests.gateway.dashboard.test_pages import page_paths
 from tests.support.context.conversations import talk
 
 PHONE = (390, 844)
@@ -36,7 +36,6 @@ async def compressed_session(tenant: Tenant) -> str:
 
 @pytest.mark.proof
 async def test_no_page_is_wider_than_a_phone(tenant: Tenant) -> None:
-    load_pages()
     task_id = await tenant.submit(tenant.agent("an_agent_with_a_rather_long_name"), tenant.agent("b"))
     await tenant.until_task(task_id, "completed")
     await asks(tenant, "a_session_whose_name_is_as_long_as_names_of_sessions_become_in_practice")

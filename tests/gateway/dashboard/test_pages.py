@@ -10,11 +10,17 @@ import httpx
 import pytest
 
 from purser.gateway.access.roles import Role
-from purser.gateway.dashboard.pages import load_pages, page_paths
+from purser.gateway.dashboard.pages import load_pages, router
 from tests.gateway.access.test_sign_in import signed_in
 from tests.gateway.conftest import RunningGateway
 
-load_pages()
+
+def page_paths() -> list[str]:
+    """The paths of all pages in FastAPI's notation."""
+    load_pages()
+    return [getattr(route, "path", "") for route in router.routes]
+
+
 PATHS = [path.format(task_id="t1", session_id="s1", key="k1") for path in page_paths()]
 TAKES = {
     "/": "id, link, state",

@@ -55,20 +55,10 @@ class Wanted:
             typed="" if scope else plain_text(given["scope"], 300),
         )
 
-    @property
-    def since(self) -> datetime | None:
-        """Start of the time range, inclusive."""
-        return self.times.since
-
-    @property
-    def until(self) -> datetime | None:
-        """End of the time range, exclusive."""
-        return self.times.until
-
     def span(self, now: datetime) -> tuple[datetime, datetime]:
         """Start and end of the usage, as in a report of the API in UTC."""
-        until = self.until or now
-        return self.since or default_start(until, self.by, zone("UTC")), until
+        until = self.times.until or now
+        return self.times.since or default_start(until, self.by, zone("UTC")), until
 
     @property
     def within(self) -> tuple[Scope, ...]:
@@ -79,7 +69,8 @@ class Wanted:
     @property
     def filters(self) -> dict[str, Any]:
         """The filters as arguments of `Entries.list`."""
-        return {name: getattr(self, name) for name in ("scope", "kind", "task", "since", "until", "cursor")}
+        names = {name: getattr(self, name) for name in ("scope", "kind", "task", "cursor")}
+        return names | {"since": self.times.since, "until": self.times.until}
 
     def href(self, path: str = "/ledger", **more: object) -> str:
         """A URL with the same filters that starts with the newest entry."""
@@ -95,7 +86,7 @@ class Wanted:
     @property
     def is_filtered(self) -> bool:
         """Whether any filter is set."""
-        return any((self.scope, self.kind, self.task, self.since, self.until))
+        return any((self.scope, self.kind, self.task, self.times.since, self.times.until))
 
 
 def _scope(text: str, parse: Callable[[str], Scope], faults: list[str]) -> Scope | None:

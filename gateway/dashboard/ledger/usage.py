@@ -59,7 +59,7 @@ async def largest(store: UsageReports, tenant: str, wanted: Wanted, since: datet
 def usage_span(wanted: Wanted) -> str:
     """What usage covers, in words. The filter by kind applies to entries only: usage consists of several kinds."""
     of = f"of {' and '.join(str(scope) for scope in wanted.within)} " if wanted.within else ""
-    if wanted.since or wanted.until:
+    if wanted.times.since or wanted.times.until:
         return f"{of}in the chosen time"
     return f"{of}in the last {SPAN.days} days"
 

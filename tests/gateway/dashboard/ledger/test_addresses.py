@@ -18,7 +18,7 @@ def read_entries(**given: str) -> Wanted:
 
 def test_filters_of_the_ledger_appear_in_its_urls() -> None:
     wanted = read_entries(scope="session:s1", kind="settle", since="2026-01-01T12:00", by="task", cursor="9")
-    assert (wanted.kind, wanted.since, wanted.by, wanted.cursor) == (EntryKind.SETTLE, NOW, By.TASK, "9")
+    assert (wanted.kind, wanted.times.since, wanted.by, wanted.cursor) == (EntryKind.SETTLE, NOW, By.TASK, "9")
     assert wanted.href() == "/ledger?scope=session%3As1&kind=settle&from=2026-01-01T12%3A00%3A00Z&by=task"
     assert "cursor=4" in wanted.href(cursor="4")
     early = read_entries(until="0001-01-05T12:00")

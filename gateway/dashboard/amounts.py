@@ -67,11 +67,9 @@ def end(choice: str, at: str, now: datetime) -> datetime | None:
         return None
     if choice.isdecimal() and len(choice) < 7:
         return now + timedelta(minutes=int(choice))
-    try:
-        until = datetime.fromisoformat(at)
-    except ValueError:
-        raise Refused("Until: choose a day and a time.") from None
-    until = until if until.tzinfo else until.replace(tzinfo=UTC)
+    until = instant(at)
+    if until is None:
+        raise Refused("Until: choose a day and a time.")
     if until <= now:
         raise Refused("Until: choose a time in the future.")
     return until

@@ -12,7 +12,6 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from purser.budget.money import typed_dollars
 from purser.gateway.dashboard import formats
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -122,9 +121,8 @@ def _environment_of_pages() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for form in ("short", "exact", "dollars", "percent", "words", "sentence", "utc", "duration_text"):
+    for form in ("short", "exact", "dollars", "percent", "words", "utc", "duration_text"):
         made.filters[form] = getattr(formats, form)
-    made.filters["typed_dollars"] = typed_dollars
     made.filters["plain_json"] = json.dumps
     made.filters["tone"] = lambda code: TONES.get(code, "")
     made.globals |= {"between": formats.between, "address": formats.address, "plural": formats.plural}

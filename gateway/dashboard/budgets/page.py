@@ -40,12 +40,12 @@ NARROW = 1100
 async def budgets(
     visit: Visit,
     live: Live,
-    over: str | None = None,
-    exhausts: str | None = None,
-    kind: str | None = None,
-    q: str | None = None,
-    order: str | None = None,
-    scope: str | None = None,
+    over: str = "",
+    exhausts: str = "",
+    kind: str = "",
+    q: str = "",
+    order: str = "",
+    scope: str = "",
 ) -> Markup:
     """Builds the page.
 
@@ -59,8 +59,7 @@ async def budgets(
         order: `tree` shows the tree, instead of the most used scopes first.
         scope: a scope or the pattern of a template to open.
     """
-    wanted = Filter(over or "", exhausts or "", kind or "", q or "", order or "")
-    one = _BudgetsPage(visit, live, Tree(visit, wanted), _parsed(scope))
+    one = _BudgetsPage(visit, live, Tree(visit, Filter(over, exhausts, kind, q, order)), _parsed(scope))
     await one.part.first()
     return render(
         "budgets/page.html",
@@ -151,7 +150,7 @@ class _BudgetsPage:
                 self.tree.show_more(act.data.get("path", ""))
                 await self.part.refresh()
             case "choose":
-                await self._choose(_parsed(act.data.get("scope")))
+                await self._choose(_parsed(act.data.get("scope", "")))
             case "filter":
                 await self._filter(act)
             case "open":
@@ -285,7 +284,7 @@ class _BudgetsPage:
         await self.visit.perform(Permission.SET_BUDGETS, "change budgets", store)
 
 
-def _parsed(text: str | None) -> Scope | Pattern | None:
+def _parsed(text: str) -> Scope | Pattern | None:
     try:
         return read_name(text) if text else None
     except InvalidRequest:

@@ -143,8 +143,7 @@ def _decide(
 def _send(api: "Gateway", approval_id: str, body: dict[str, Any], via: Channel, data: DataOption) -> dict[str, Any]:
     if via is Channel.TEMPORAL:
         return _through_temporal(api, approval_id, body, data)
-    answer: dict[str, Any] = api.post(f"{_path(approval_id)}/decision", body)
-    return answer
+    return api.post(f"{_path(approval_id)}/decision", body)
 
 
 def _print_answer(answer: Mapping[str, Any]) -> None:

@@ -71,27 +71,27 @@ class Gateway:
         """Address of the gateway, without a final slash."""
         return str(self._client.base_url).rstrip("/")
 
-    def get(self, path: str, **params: Any) -> Any:
+    def get(self, path: str, **params: Any) -> dict[str, Any]:
         """Send a GET request; parameters that are None are left out."""
         return self.request("GET", path, params=_given(params))
 
     def page(self, path: str, **params: Any) -> dict[str, Any]:
         """Get one page of a list; with `complete_after` if retention has deleted entries of its range."""
         response = self._answer("GET", path, params=_given(params))
-        page: dict[str, Any] = self._body(response)
+        page = self._body(response)
         if (after := response.headers.get(COMPLETE_AFTER)) is not None:
             page["complete_after"] = after
         return page
 
-    def post(self, path: str, body: object = None, timeout_s: float = TIMEOUT_S) -> Any:
+    def post(self, path: str, body: object = None, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
         """Send a POST request with a JSON body."""
         return self.request("POST", path, json=body, timeout=timeout_s)
 
-    def put(self, path: str, body: object) -> Any:
+    def put(self, path: str, body: object) -> dict[str, Any]:
         """Send a PUT request with a JSON body."""
         return self.request("PUT", path, json=body)
 
-    def delete(self, path: str) -> Any:
+    def delete(self, path: str) -> dict[str, Any]:
         """Send a DELETE request."""
         return self.request("DELETE", path)
 
@@ -124,16 +124,15 @@ class Gateway:
                 raise
             raise self._unreachable(error) from error
 
-    def request(self, method: str, path: str, **arguments: Any) -> Any:
-        """Send one request and return the decoded body, None if there is none.
+    def request(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
+        """Send one request and return the decoded body.
 
         Raises:
             InvalidRequest: it holds what no JSON can, such as NaN, or text that is not UTF-8.
             RequestFailed: the gateway answered with a problem.
             Unreachable: the gateway did not answer, or something else did.
         """
-        response = self._answer(method, path, **arguments)
-        return None if response.status_code == httpx.codes.NO_CONTENT else self._body(response)
+        return self._body(self._answer(method, path, **arguments))
 
     def _answer(self, method: str, path: str, **arguments: Any) -> httpx.Response:
         try:
@@ -147,7 +146,7 @@ class Gateway:
         self._check(response)
         return response
 
-    def _body(self, response: httpx.Response) -> Any:
+    def _body(self, response: httpx.Response) -> dict[str, Any]:
         try:
             body = response.json()
         except ValueError:

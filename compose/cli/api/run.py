@@ -115,8 +115,7 @@ def _fetch(api: "Gateway", path: str) -> dict[str, Any]:
     deadline = time.monotonic() + GATEWAY_OUTAGE_S
     while True:
         try:
-            task: dict[str, Any] = api.get(path)
-            return task
+            return api.get(path)
         except (RequestFailed, Unreachable) as error:
             if not error.is_transient or time.monotonic() > deadline:
                 raise

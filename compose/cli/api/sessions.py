@@ -51,8 +51,7 @@ def delete(
     with gateway(data) as api:
 
         def delete_one(session_id: str) -> dict[str, Any]:
-            tombstone: dict[str, Any] = api.delete(f"/v1/sessions/{check_id(session_id, 'the id of the session')}")
-            return tombstone
+            return api.delete(f"/v1/sessions/{check_id(session_id, 'the id of the session')}")
 
         do_each("session_id", session_ids, delete_one, _print_deleted, as_json=as_json)
 

@@ -3,10 +3,14 @@
 Revisions only add, so code of the previous release keeps working on a newer schema during a rollout.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from purser.compose.database import connected
+from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.compose.database import connected, database
 from purser.compose.errors import SchemaMismatch
+from purser.compose.settings import Settings
 
 VERSIONS = Path(__file__).parent / "migrations" / "versions"
 """Folder with a file `r<revision>.py` for each revision."""
@@ -48,6 +52,19 @@ async def require_schema(dsn: str) -> None:
         raise SchemaMismatch(
             f"the database is at revision {found!r}, this code needs {head()!r}", remedy="Run `purser migrate`."
         )
+
+
+@asynccontextmanager
+async def migrated_pool(settings: Settings) -> AsyncIterator[Pool]:
+    """Yield a connection to the database of this code's schema, whether the stack is up or down.
+
+    Raises:
+        SchemaMismatch: the database has an older schema, or none.
+    """
+    async with database(settings) as dsn:
+        await require_schema(dsn)
+        async with await create_pool(dsn, size=1) as pool:
+            yield pool
 
 
 async def migrate(dsn: str, revision: str | None = None) -> str | None:

@@ -159,7 +159,7 @@ def _of(key_id: str) -> str:
     return f"/v1/keys/{check_id(key_id, 'the id of the key')}"
 
 
-def _with_id(data: Path | None, ask: Callable[["Gateway"], Any]) -> Any:
+def _with_id(data: Path | None, ask: Callable[["Gateway"], dict[str, Any]]) -> dict[str, Any]:
     """Sends a request about one key; where there is none, the error says how to find it."""
     from purser.compose.cli.api.client import gateway
     from purser.compose.errors import RequestFailed
@@ -186,27 +186,23 @@ def _create_in_database(
     import asyncio
 
     from purser.budget.actors import Actor
-    from purser.budget.postgres.connections.pools import create_pool
-    from purser.compose.database import database
-    from purser.compose.migrate import require_schema
+    from purser.compose.migrate import migrated_pool
     from purser.compose.processes.gateway import DEFAULT_TENANT
     from purser.gateway.access.views import KeyView
     from purser.gateway.postgres.keys import Keys
 
     async def run() -> dict[str, Any]:
-        async with database(settings) as dsn:
-            await require_schema(dsn)
-            async with await create_pool(dsn, size=1) as pool:
-                made = await Keys(pool).create(
-                    tenant or DEFAULT_TENANT,
-                    name,
-                    role,
-                    by=Actor("purser keys", None),
-                    expires_at=None if life is None else datetime.now(UTC) + timedelta(seconds=life),
-                    rate_limit_per_s=rate_limit,
-                    tags=tags,
-                    path=path,
-                )
+        async with migrated_pool(settings) as pool:
+            made = await Keys(pool).create(
+                tenant or DEFAULT_TENANT,
+                name,
+                role,
+                by=Actor("purser keys", None),
+                expires_at=None if life is None else datetime.now(UTC) + timedelta(seconds=life),
+                rate_limit_per_s=rate_limit,
+                tags=tags,
+                path=path,
+            )
         return KeyView.of(made.key).model_dump(mode="json") | {"key": made.secret}
 
     return asyncio.run(run())

@@ -20,23 +20,19 @@ def audit_ledger(data: DataOption = None, as_json: JsonOption = False) -> None:
 
     from purser.budget.postgres.audit.audit import Audit, audit
     from purser.budget.postgres.audit.results import AuditResults, AuditRun
-    from purser.budget.postgres.connections.pools import create_pool
-    from purser.compose.database import database
-    from purser.compose.migrate import require_schema
+    from purser.compose.migrate import migrated_pool
     from purser.compose.processes.up_file import command_settings
 
     settings = command_settings(data)
 
     async def run() -> Audit:
-        async with database(settings) as dsn:
-            await require_schema(dsn)
-            async with await create_pool(dsn, size=1) as pool:
-                began = monotonic()
-                found = await audit(pool)
-                run = AuditRun.of(found, monotonic() - began, "purser audit")
-                if not await AuditResults(pool).store(run):
-                    typer.echo("The database is read only: the result is not stored, and no alert sees it.", err=True)
-                return found
+        async with migrated_pool(settings) as pool:
+            began = monotonic()
+            found = await audit(pool)
+            run = AuditRun.of(found, monotonic() - began, "purser audit")
+            if not await AuditResults(pool).store(run):
+                typer.echo("The database is read only: the result is not stored, and no alert sees it.", err=True)
+            return found
 
     found = asyncio.run(run())
     if as_json:

@@ -38,11 +38,9 @@ def reconcile(
     import asyncio
 
     from purser.budget.errors import InvalidRequest
-    from purser.budget.postgres.connections.pools import create_pool
     from purser.budget.postgres.reports import reconciling
     from purser.budget.reports.provider_usage import read_usage_file
-    from purser.compose.database import database
-    from purser.compose.migrate import require_schema
+    from purser.compose.migrate import migrated_pool
     from purser.compose.processes.gateway import DEFAULT_TENANT
     from purser.compose.processes.up_file import command_settings
 
@@ -58,10 +56,8 @@ def reconcile(
     settings = command_settings(data)
 
     async def run() -> "Reconciliation":
-        async with database(settings) as dsn:
-            await require_schema(dsn)
-            async with await create_pool(dsn, size=1) as pool:
-                return await reconciling.reconcile(pool, tenants, read)
+        async with migrated_pool(settings) as pool:
+            return await reconciling.reconcile(pool, tenants, read)
 
     found = asyncio.run(run())
     if as_json:

@@ -25,20 +25,16 @@ def list_tenants(data: DataOption = None, as_json: JsonOption = False) -> None:
 
     from rich.markup import escape
 
-    from purser.budget.postgres.connections.pools import create_pool
     from purser.compose.cli.tables import number, print_table, table
-    from purser.compose.database import database
-    from purser.compose.migrate import require_schema
+    from purser.compose.migrate import migrated_pool
     from purser.compose.processes.up_file import command_settings
     from purser.gateway.postgres.keys import Keys
 
     settings = command_settings(data)
 
     async def run() -> Sequence["Tenant"]:
-        async with database(settings) as dsn:
-            await require_schema(dsn)
-            async with await create_pool(dsn, size=1) as pool:
-                return await Keys(pool).tenants()
+        async with migrated_pool(settings) as pool:
+            return await Keys(pool).tenants()
 
     found = [
         asdict(one) | {"last_call_at": one.last_call_at and one.last_call_at.isoformat()} for one in asyncio.run(run())

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from purser.activities.errors import TaskNotFound
 from purser.activities.tasks.file import TaskFile
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, execute, fetch, fetchrow, fetchval
 from purser.budget.postgres.connections.queries import load
 from purser.context.errors import WindowTooSmall
 from purser.workflows.contract import (
@@ -51,8 +51,7 @@ class Agents:
 
     async def task_record(self, tenant: str, task_id: str) -> TaskRecord:
         """Returns the task and the replies of the agents that have completed; raises `TaskNotFound`."""
-        async with connected(self._pool, None) as own:
-            found = await own.fetchrow(_SQL["task_record"], tenant, task_id)
+        found = await fetchrow(self._pool, _SQL["task_record"], tenant, task_id)
         if found is None:
             raise TaskNotFound.of(task_id)
         task = TaskFile.stored(found["body"])
@@ -69,8 +68,7 @@ class Agents:
 
     async def outcome(self, ref: TaskRef) -> TaskOutcome | None:
         """Returns how a task ended; `None`: it has not, or the tenant has no such task."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["outcome"], ref.tenant, ref.task_id)
+        rows = await fetch(self._pool, _SQL["outcome"], ref.tenant, ref.task_id)
         if not rows:
             return None
         agents = tuple(
@@ -83,8 +81,7 @@ class Agents:
 
     async def fell_short(self, agent: AgentRef, error: WindowTooSmall) -> None:
         """Stores the figures of a window that is too small for what must be in it."""
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["fell_short"], agent.tenant, agent.task_id, agent.agent_id, error.to_json())
+        await execute(self._pool, _SQL["fell_short"], agent.tenant, agent.task_id, agent.agent_id, error.to_json())
 
     async def record(self, update: StatusUpdate) -> None:
         """Stores the status of a task or an agent, unless it has ended."""
@@ -96,31 +93,28 @@ class Agents:
 
     async def close(self, agent: AgentRef, outcome: AgentOutcome) -> None:
         """Stores the outcome of an agent; the first outcome remains."""
-        async with connected(self._pool, None) as own:
-            await own.execute(
-                _SQL["close_agent"],
-                agent.tenant,
-                agent.task_id,
-                agent.agent_id,
-                outcome.status,
-                outcome.reason,
-                outcome.scope,
-            )
+        await execute(
+            self._pool,
+            _SQL["close_agent"],
+            agent.tenant,
+            agent.task_id,
+            agent.agent_id,
+            outcome.status,
+            outcome.reason,
+            outcome.scope,
+        )
 
     async def unchecked(self, since: timedelta, limit: int) -> list[TaskRef]:
         """Returns running tasks whose workflow has not been checked during `since`, and marks them as checked now."""
-        async with connected(self._pool, None) as own:
-            return [TaskRef(**row) for row in await own.fetch(_SQL["unchecked"], since, limit)]
+        return [TaskRef(**row) for row in await fetch(self._pool, _SQL["unchecked"], since, limit)]
 
     async def lost(self, ref: TaskRef) -> timedelta:
         """Records that Temporal does not know the task's workflow; returns for how long it has not."""
-        async with connected(self._pool, None) as own:
-            return await own.fetchval(_SQL["lost"], ref.tenant, ref.task_id) or timedelta()
+        return await fetchval(self._pool, _SQL["lost"], ref.tenant, ref.task_id) or timedelta()
 
     async def found(self, ref: TaskRef) -> None:
         """Records that Temporal knows the task's workflow."""
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["found"], ref.tenant, ref.task_id)
+        await execute(self._pool, _SQL["found"], ref.tenant, ref.task_id)
 
     async def close_task(
         self, tenant: str, task_id: str, status: TaskStatus, connection: Connection, *, reason: str = ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from purser.budget.gate import Amount
-from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.pools import Pool, connected, fetch
 from purser.budget.postgres.connections.queries import load
 from purser.workflows.contract import TaskStatus
 
@@ -94,8 +94,8 @@ class Overviews:
         """
         asking = {TaskStatus.WAITING_APPROVAL: True, TaskStatus.RUNNING: False}.get(state) if state else None
         status = TaskStatus.RUNNING if state is TaskStatus.WAITING_APPROVAL else state
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["list"], tenant, status, asking, before, search.strip().lower() or None, limit)
+        text = search.strip().lower() or None
+        rows = await fetch(self._pool, _SQL["list"], tenant, status, asking, before, text, limit)
         return [TaskRow(**{**row, "state": TaskStatus(row["state"])}) for row in rows]
 
     async def counts(self, tenant: str) -> Mapping[TaskStatus, int]:
@@ -109,13 +109,11 @@ class Overviews:
 
     async def costs(self, tenant: str, task_id: str) -> list[Cost]:
         """Returns what each agent of a task spent on each model."""
-        async with connected(self._pool, None) as own:
-            return [Cost(**dict(row)) for row in await own.fetch(_SQL["costs"], tenant, task_id)]
+        return [Cost(**dict(row)) for row in await fetch(self._pool, _SQL["costs"], tenant, task_id)]
 
     async def approvals(self, tenant: str, task_id: str) -> list[TaskApproval]:
         """Returns the newest requests for which agents of a task wait or waited, up to `MOST_APPROVALS`."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["approvals"], tenant, task_id, MOST_APPROVALS)
+        rows = await fetch(self._pool, _SQL["approvals"], tenant, task_id, MOST_APPROVALS)
         return [
             TaskApproval(
                 *(row[name] for name in ("approval_id", "state", "created_at", "decided_at", "scope")),
@@ -126,6 +124,5 @@ class Overviews:
 
     async def agents(self, tenant: str, task_id: str) -> dict[str, PlannedAgent]:
         """Returns the agents that the task file declares; none once the texts of its session are deleted."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["agents"], tenant, task_id)
+        rows = await fetch(self._pool, _SQL["agents"], tenant, task_id)
         return {row["agent_id"]: PlannedAgent(row["agent_id"], row["model"], tuple(row["depends_on"])) for row in rows}

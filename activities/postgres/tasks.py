@@ -12,7 +12,7 @@ from purser.activities.tasks.file import TaskFile
 from purser.budget.actors import Actor
 from purser.budget.labels import with_tags_of_key
 from purser.budget.postgres.changes import record
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, fetch, fetchval
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.events.outbox import put
 from purser.budget.postgres.ledger.policies import Policies
@@ -126,8 +126,7 @@ class Tasks:
 
     async def file(self, tenant: str, task_id: str) -> TaskFile | None:
         """Returns the task file as it was submitted, `None` if its session was deleted; raises `TaskNotFound`."""
-        async with connected(self._pool, None) as own:
-            body = await own.fetchval(_SQL["body"], tenant, task_id)
+        body = await fetchval(self._pool, _SQL["body"], tenant, task_id)
         if body is None:
             raise TaskNotFound.of(task_id)
         return TaskFile.stored(body) if body else None
@@ -171,8 +170,7 @@ class Tasks:
             cursor: `TaskPage.cursor` of the previous page.
         """
         before = None if cursor is None else number_of(cursor)
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["list"], tenant, state, before, limit)
+        rows = await fetch(self._pool, _SQL["list"], tenant, state, before, limit)
         more = str(rows[-1]["number"]) if len(rows) == limit else None
         return TaskPage(tuple(_shown(one) for one in rows), more)
 

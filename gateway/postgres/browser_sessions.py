@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from purser.budget.postgres.changes import record
-from purser.budget.postgres.connections.pools import Connection, Pool, connected, row
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, fetchrow, row
 from purser.budget.postgres.connections.queries import load
 from purser.gateway.access.roles import Principal
 from purser.gateway.errors import KeyEnded
@@ -84,8 +84,7 @@ class BrowserSessions:
 
     async def find(self, secret: str) -> BrowserSession | None:
         """Finds the live session of a cookie."""
-        async with connected(self._pool, None) as own:
-            found = await own.fetchrow(_SQL["find"], digest(secret))
+        found = await fetchrow(self._pool, _SQL["find"], digest(secret))
         try:
             return None if found is None else BrowserSession(found["session_id"], secret, live(found))
         except KeyEnded:

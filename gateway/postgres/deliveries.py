@@ -13,7 +13,7 @@ import structlog
 from purser.budget.actors import Actor
 from purser.budget.errors import LedgerUnavailable, NotFound
 from purser.budget.postgres.changes import record
-from purser.budget.postgres.connections.pools import Connection, Pool, affected, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, affected, connected, execute, fetch
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.events.events import Event, EventKind, Events
 from purser.budget.postgres.ledger.policies import Policies
@@ -125,26 +125,22 @@ class Deliveries:
             busy: webhooks for which the caller has a delivery in progress.
             per_tenant: most deliveries of one tenant, including those in progress.
         """
-        async with connected(self._pool, None) as own:
-            claimed = await own.fetch(_SQL["claim"], limit, [*busy], per_tenant, LEASE)
+        claimed = await fetch(self._pool, _SQL["claim"], limit, [*busy], per_tenant, LEASE)
         return [ClaimedDelivery(**found) for found in claimed]
 
     async def end_disabled(self) -> None:
         """Ends due deliveries of disabled webhooks: their messages would be old when the webhook is enabled again."""
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["end_disabled"])
+        await execute(self._pool, _SQL["end_disabled"])
 
     async def delivered(self, delivery: ClaimedDelivery, status: int, duration_ms: int) -> None:
         """Marks a delivery as delivered."""
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["delivered"], delivery.delivery_id, status, duration_ms)
+        await execute(self._pool, _SQL["delivered"], delivery.delivery_id, status, duration_ms)
 
     async def failed(
         self, delivery: ClaimedDelivery, error: str, status: int | None, duration_ms: int, again: timedelta | None
     ) -> None:
         """Marks an attempt as failed; the next one follows after `again`, or never if that is `None`."""
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["failed"], delivery.delivery_id, status, duration_ms, error, again)
+        await execute(self._pool, _SQL["failed"], delivery.delivery_id, status, duration_ms, error, again)
 
     async def disable(self, webhook_id: str, reason: str) -> None:
         """Disables a webhook whose receiver fails."""
@@ -166,8 +162,7 @@ class Deliveries:
 
     async def page(self, tenant: str, webhook_id: str, before: int | None, limit: int) -> list[Delivery]:
         """Reads at most `limit` deliveries of a webhook, newest first, older than `before`."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["list"], tenant, webhook_id, before, limit)
+        rows = await fetch(self._pool, _SQL["list"], tenant, webhook_id, before, limit)
         return [Delivery.read(found) for found in rows]
 
     async def redeliver(
@@ -179,8 +174,7 @@ class Deliveries:
 
     async def forget(self, age: timedelta, limit: int = 1_000) -> int:
         """Deletes those of the `limit` oldest finished deliveries that are older than `age`; returns how many."""
-        async with connected(self._pool, None) as own:
-            return affected(await own.execute(_SQL["forget"], age, limit))
+        return affected(await execute(self._pool, _SQL["forget"], age, limit))
 
     async def _chosen(self, hooks: list[Webhook], after: int, until: int) -> list[Event]:
         kinds = sorted({kind.partition(".")[0] for hook in hooks for kind in hook.kinds})

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from purser.budget.postgres.connections.pools import Pool, connected, row
+from purser.budget.postgres.connections.pools import Pool, fetchrow, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.events.events import Events
 
@@ -31,8 +31,7 @@ async def delivery_figures(pool: Pool) -> DeliveryFigures:
     Raises:
         LedgerUnavailable: Postgres is unavailable.
     """
-    async with connected(pool, None) as own:
-        found = row(await own.fetchrow(_SQL["figures"]))
+    found = row(await fetchrow(pool, _SQL["figures"]))
     unseen = [(found["read_at"] - event.at).total_seconds() for event in await Events(pool).after(found["position"], 1)]
     return DeliveryFigures(
         found["pending"],

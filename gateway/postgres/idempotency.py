@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from purser.budget.errors import KeyReused
-from purser.budget.postgres.connections.pools import Connection, Pool, affected, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, affected, connected, execute
 from purser.budget.postgres.connections.queries import load
 from purser.gateway.access.roles import Principal
 
@@ -86,8 +86,7 @@ class IdempotentAnswers:
 
     async def sweep(self) -> int:
         """Deletes answers older than `RETENTION`; returns how many. Any number of processes may call it."""
-        async with connected(self._pool, None) as own:
-            return affected(await own.execute(_SQL["sweep"], RETENTION, BATCH))
+        return affected(await execute(self._pool, _SQL["sweep"], RETENTION, BATCH))
 
     async def _find(self, own: Connection, request: KeyedRequest) -> dict[str, Any] | None:
         found = await own.fetchrow(_SQL["find"], *request.row, RETENTION)

@@ -20,7 +20,7 @@ from purser.budget.actors import Actor
 from purser.budget.errors import InvalidRequest, LedgerUnavailable
 from purser.budget.labels import tags_of
 from purser.budget.postgres.changes import record
-from purser.budget.postgres.connections.pools import Connection, Pool, connected, reaching_ledger, row
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, fetchrow, reaching_ledger, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.connections.shared_reads import SharedReads
 from purser.budget.scopes import Kind, Path, check_id
@@ -189,8 +189,7 @@ class Keys:
 
     async def _find(self, secret_digest: bytes) -> asyncpg.Record | None:
         began = self._leases.now()
-        async with connected(self._pool, None) as own:
-            found = await own.fetchrow(_SQL["find"], secret_digest)
+        found = await fetchrow(self._pool, _SQL["find"], secret_digest)
         if found is None or found["ended_at"] is not None:
             self._leases.end(secret_digest)
         else:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from purser.budget.postgres.connections.pools import Pool, connected, row
+from purser.budget.postgres.connections.pools import Pool, fetch, fetchrow, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.texts import number_of
 
@@ -89,33 +89,27 @@ class LedgerHealth:
 
     async def open(self, tenant: str) -> OpenHolds:
         """Counts open holds."""
-        async with connected(self._pool, None) as own:
-            return OpenHolds(**dict(row(await own.fetchrow(_SQL["open"], tenant))))
+        return OpenHolds(**dict(row(await fetchrow(self._pool, _SQL["open"], tenant))))
 
     async def oldest(self, tenant: str) -> list[OpenHold]:
         """Lists the oldest open holds, oldest first."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["oldest"], tenant, OLDEST)
+        rows = await fetch(self._pool, _SQL["oldest"], tenant, OLDEST)
         return [OpenHold(**{**one, "path": tuple(one["path"])}) for one in rows]
 
     async def attempts(self, tenant: str, hold_id: str) -> list[HoldAttempt]:
         """Lists the first attempts of a hold; none if the tenant has no such hold."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["attempts"], tenant, number_of(hold_id), ATTEMPTS)
+        rows = await fetch(self._pool, _SQL["attempts"], tenant, number_of(hold_id), ATTEMPTS)
         return [HoldAttempt(**dict(one)) for one in rows]
 
     async def faults(self, tenant: str, since: datetime) -> Faults:
         """Counts faults since a time."""
-        async with connected(self._pool, None) as own:
-            found = {one["kind"]: one["holds"] for one in await own.fetch(_SQL["faults"], tenant, since)}
+        found = {one["kind"]: one["holds"] for one in await fetch(self._pool, _SQL["faults"], tenant, since)}
         return Faults(found.get("expire", 0), found.get("late", 0), found.get("presumed", 0))
 
     async def outbox(self, tenant: str) -> Waiting:
         """Counts unsent messages to workflows of the tenant."""
-        async with connected(self._pool, None) as own:
-            return Waiting(**dict(row(await own.fetchrow(_SQL["outbox"], tenant))))
+        return Waiting(**dict(row(await fetchrow(self._pool, _SQL["outbox"], tenant))))
 
     async def deliveries(self, tenant: str) -> Waiting:
         """Counts pending deliveries to the tenant's webhooks."""
-        async with connected(self._pool, None) as own:
-            return Waiting(**dict(row(await own.fetchrow(_SQL["deliveries"], tenant))))
+        return Waiting(**dict(row(await fetchrow(self._pool, _SQL["deliveries"], tenant))))

@@ -1,6 +1,6 @@
 """Calls without an `Idempotency-Key` that wait for a person's decision: a repetition joins the one before it."""
 
-from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.pools import Pool, fetchval
 from purser.budget.postgres.connections.queries import load
 
 _SQL = load("purser.gateway.postgres", "waiting_calls.sql")
@@ -17,6 +17,5 @@ async def waiting_call(pool: Pool, tenant: str, kin: str, last: str) -> str | No
     Raises:
         LedgerUnavailable: Postgres is unavailable.
     """
-    async with connected(pool, None) as own:
-        found: str | None = await own.fetchval(_SQL["waiting"], tenant, kin, last)
+    found: str | None = await fetchval(pool, _SQL["waiting"], tenant, kin, last)
     return found

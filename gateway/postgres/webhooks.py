@@ -15,7 +15,7 @@ import asyncpg
 from purser.budget.actors import Actor
 from purser.budget.errors import Conflict, NotFound
 from purser.budget.postgres.changes import record
-from purser.budget.postgres.connections.pools import Connection, Pool, connected, row
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, fetch, fetchrow, row
 from purser.budget.postgres.connections.queries import load
 from purser.gateway.access.sealing import Seal
 from purser.gateway.errors import SecretUnreadable
@@ -95,13 +95,11 @@ class Webhooks:
 
     async def list(self, tenant: str) -> list[Webhook]:
         """Lists all webhooks of a tenant, oldest first."""
-        async with connected(self._pool, None) as own:
-            return [Webhook.read(one) for one in await own.fetch(_SQL["list"], tenant)]
+        return [Webhook.read(one) for one in await fetch(self._pool, _SQL["list"], tenant)]
 
     async def get(self, tenant: str, webhook_id: str) -> Webhook:
         """Reads one webhook; raises `NotFound`."""
-        async with connected(self._pool, None) as own:
-            return _found(await own.fetchrow(_SQL["get"], tenant, webhook_id), webhook_id)
+        return _found(await fetchrow(self._pool, _SQL["get"], tenant, webhook_id), webhook_id)
 
     async def change(self, tenant: str, webhook_id: str, fields: Mapping[str, Any], *, by: Actor) -> Webhook:
         """Sets the given fields of `WebhookFields`; raises `NotFound`."""

@@ -9,7 +9,7 @@ import asyncpg
 
 from purser.activities.errors import TaskEnded, TaskNotFound
 from purser.budget.gate import Amount, GateAnswer
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, execute, fetch, fetchrow
 from purser.budget.postgres.connections.queries import load
 from purser.budget.refusals import Refusal
 from purser.budget.usage import Usage
@@ -82,8 +82,7 @@ class Calls:
 
     async def find(self, agent: AgentRef, key: str) -> Call | None:
         """Returns the call under this key; `None` if there is none."""
-        async with connected(self._pool, None) as own:
-            row = await own.fetchrow(_SQL["find"], agent.tenant, key)
+        row = await fetchrow(self._pool, _SQL["find"], agent.tenant, key)
         return None if row is None else _call(agent, row)
 
     async def get(self, agent: AgentRef, key: str) -> Call:
@@ -111,14 +110,12 @@ class Calls:
             limit: most calls to return.
         """
         at, key = after or (None, None)
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["of_task"], tenant, task_id, agent_id, turn, at, key, limit)
+        rows = await fetch(self._pool, _SQL["of_task"], tenant, task_id, agent_id, turn, at, key, limit)
         return [_listed(tenant, row) for row in rows]
 
     async def last_report(self, agent: AgentRef, model: str) -> tuple[int, int] | None:
         """Counted and reported input tokens of the last call of an agent that a model answered; `None`: not known."""
-        async with connected(self._pool, None) as own:
-            row = await own.fetchrow(_SQL["last_report"], agent.tenant, agent.task_id, agent.agent_id, model)
+        row = await fetchrow(self._pool, _SQL["last_report"], agent.tenant, agent.task_id, agent.agent_id, model)
         usage = Usage.from_dict(row["usage"]) if row else None
         if row is None or usage is None or usage.estimated or not usage.split_known:
             return None
@@ -126,8 +123,7 @@ class Calls:
 
     async def of_key(self, tenant: str, task_id: str, key: str) -> StoredCall:
         """Returns a call of a task; raises `TaskNotFound`."""
-        async with connected(self._pool, None) as own:
-            row = await own.fetchrow(_SQL["find"], tenant, key)
+        row = await fetchrow(self._pool, _SQL["find"], tenant, key)
         if row is None or row["task_id"] != task_id:
             raise TaskNotFound(f"task {task_id[:140]!r} has no call {key[:140]!r}: list its calls")
         return _listed(tenant, row)
@@ -168,8 +164,7 @@ class Calls:
 
     async def refused(self, call: Call, refusal: Refusal) -> None:
         """Stores the figures of the last answer that did not admit a call."""
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["refused"], call.agent.tenant, call.key, refusal.to_json())
+        await execute(self._pool, _SQL["refused"], call.agent.tenant, call.key, refusal.to_json())
 
     async def failed(self, call: Call, attempt: int, reason: str) -> None:
         """Stores why an attempt failed, and that it ended now.
@@ -179,8 +174,7 @@ class Calls:
             attempt: the number of the attempt.
             reason: a stable code.
         """
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["failed"], call.agent.tenant, call.key, attempt, reason)
+        await execute(self._pool, _SQL["failed"], call.agent.tenant, call.key, attempt, reason)
 
     async def lock(self, call: Call, connection: Connection) -> tuple[int, Usage] | None:
         """Locks a call for the rest of the transaction; returns sequence number and usage of its reply, if any."""

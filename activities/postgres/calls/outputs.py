@@ -1,7 +1,7 @@
 """The store of output that replies needed, by agent and model: what learned holds learn from."""
 
 from purser.budget.learned_holds import REMEMBERED
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, fetchval
 from purser.budget.postgres.connections.queries import load
 
 _SQL = load("purser.activities.postgres.calls", "outputs.sql")
@@ -15,8 +15,7 @@ class Outputs:
 
     async def seen(self, tenant: str, agent_id: str, model: str) -> list[int]:
         """Returns the output tokens of the latest replies, newest first."""
-        async with connected(self._pool, None) as own:
-            return await own.fetchval(_SQL["seen"], tenant, agent_id, model) or []
+        return await fetchval(self._pool, _SQL["seen"], tenant, agent_id, model) or []
 
     async def add(self, tenant: str, agent_id: str, model: str, tokens: int, connection: Connection) -> None:
         """Adds the output tokens of a reply, in the transaction that settles it.

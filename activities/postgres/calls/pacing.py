@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from purser.activities.pacing.pace import SLACK_S, Spacing
-from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.pools import Pool, execute, fetchval
 from purser.budget.postgres.connections.queries import load
 
 _SQL = load("purser.activities.postgres.calls", "pacing.sql")
@@ -34,17 +34,15 @@ class PacingStore:
         """
         ordered = sorted(spacings, key=lambda one: one.name)
         tenant, key = call or (None, None)
-        async with connected(self._pool, None) as own:
-            wait: float | None = await own.fetchval(
-                _SQL["wait"],
-                [one.name for one in ordered], [one.request_s for one in ordered],
-                [one.request_burst_s for one in ordered], [one.token_s for one in ordered],
-                [one.token_burst_s for one in ordered],
-                tokens, SLACK_S, most_s, tenant, key, self.now,
-            )  # fmt: skip
+        wait: float | None = await fetchval(
+            self._pool, _SQL["wait"],
+            [one.name for one in ordered], [one.request_s for one in ordered],
+            [one.request_burst_s for one in ordered], [one.token_s for one in ordered],
+            [one.token_burst_s for one in ordered],
+            tokens, SLACK_S, most_s, tenant, key, self.now,
+        )  # fmt: skip
         return wait
 
     async def pause(self, name: str, seconds: float) -> None:
         """Lets no request under a limit be sent for a while."""
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["pause"], name, seconds, self.now)
+        await execute(self._pool, _SQL["pause"], name, seconds, self.now)

@@ -8,7 +8,7 @@ import asyncpg
 from purser.activities.tasks.file import DEFAULT_MAX_TURNS
 from purser.budget.approvals import Waiter
 from purser.budget.gate import Amount
-from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.pools import Pool, fetch
 from purser.budget.postgres.connections.queries import load
 from purser.budget.reports.finish import AgentProgress
 from purser.context.conversation.messages import Message
@@ -72,20 +72,17 @@ class Purposes:
             (one.key, one.task_id, one.agent_id, (places[one.key] or (None,))[0]) for one in waiters if one.task_id
         ]
         columns = [list(column) for column in zip(*asked, strict=True)]
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["of"], tenant, *columns, MOST)
+        rows = await fetch(self._pool, _SQL["of"], tenant, *columns, MOST)
         return {row["key"]: await self._purpose(tenant, row, places[row["key"]]) for row in rows}
 
     async def least(self, tenant: str, waiters: Sequence[Waiter]) -> dict[str, Amount]:
         """Returns the smallest holds that calls of models accept, by key; all other calls need what they ask for."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["least"], tenant, [waiter.key for waiter in waiters])
+        rows = await fetch(self._pool, _SQL["least"], tenant, [waiter.key for waiter in waiters])
         return {row["key"]: Amount(row["least_tokens"], row["least_nano"]) for row in rows}
 
     async def progress(self, tenant: str, task_ids: Sequence[str]) -> list[AgentProgress]:
         """Returns the turns of all agents of some tasks."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["progress"], tenant, list(task_ids), DEFAULT_MAX_TURNS)
+        rows = await fetch(self._pool, _SQL["progress"], tenant, list(task_ids), DEFAULT_MAX_TURNS)
         return [
             AgentProgress(
                 row["ended"],

@@ -146,6 +146,30 @@ async def connected(pool: Pool, connection: Connection | None) -> AsyncIterator[
                 await pool.release(own, timeout=RELEASE_S)
 
 
+async def fetch(pool: Pool, statement: str, *arguments: Any) -> list[asyncpg.Record]:
+    """The rows of one statement, on a connection of the pool."""
+    async with connected(pool, None) as own:
+        return await own.fetch(statement, *arguments)
+
+
+async def fetchrow(pool: Pool, statement: str, *arguments: Any) -> asyncpg.Record | None:
+    """The first row of one statement."""
+    async with connected(pool, None) as own:
+        return await own.fetchrow(statement, *arguments)
+
+
+async def fetchval(pool: Pool, statement: str, *arguments: Any) -> Any:
+    """The first column of the first row of one statement."""
+    async with connected(pool, None) as own:
+        return await own.fetchval(statement, *arguments)
+
+
+async def execute(pool: Pool, statement: str, *arguments: Any) -> str:
+    """The status of one statement."""
+    async with connected(pool, None) as own:
+        return await own.execute(statement, *arguments)
+
+
 async def retrying(step: Callable[[], Awaitable[T]]) -> T:
     """Runs a transaction, again if Postgres aborted it to break a deadlock.
 

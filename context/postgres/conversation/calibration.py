@@ -2,7 +2,7 @@
 
 import asyncpg
 
-from purser.budget.postgres.connections.pools import Pool, connected, row
+from purser.budget.postgres.connections.pools import Pool, connected, fetchrow, row
 from purser.budget.postgres.connections.queries import load
 from purser.context.tokens import tokenizer_of
 from purser.context.tokens.calibration import Calibration, is_calibrated
@@ -20,8 +20,7 @@ class Calibrations:
         """The current calibration; a ratio of 1 for a model that is counted exactly or was never called."""
         if not is_calibrated(model):
             return Calibration()
-        async with connected(self._pool, None) as own:
-            found = await own.fetchrow(_SQL["read"], *_key(tenant, model))
+        found = await fetchrow(self._pool, _SQL["read"], *_key(tenant, model))
         return _calibration(found) if found else Calibration()
 
     async def learn(self, tenant: str, model: str, counted: int, reported: int) -> Calibration:

@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 from pydantic_core import to_json
 
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, execute, fetch, fetchval
 from purser.budget.postgres.connections.queries import load
 from purser.context.compression.summaries import Summary
 from purser.context.conversation.conversations import Conversation, Figures, SummaryRef
@@ -146,8 +146,7 @@ class Conversations:
 
     async def last_seq(self, tenant: str, session_id: str) -> int:
         """Sequence number of the newest message; 0 if there is none."""
-        async with connected(self._pool, None) as own:
-            return await own.fetchval(_SQL["last_seq"], tenant, session_id) or 0
+        return await fetchval(self._pool, _SQL["last_seq"], tenant, session_id) or 0
 
     async def read(self, tenant: str, session_id: str, seqs: Collection[int]) -> dict[int, StoredMessage]:
         """Reads messages by sequence number, in order.
@@ -155,8 +154,8 @@ class Conversations:
         Raises:
             MessageNotFound: the session has no such message.
         """
-        async with connected(self._pool, None) as own:
-            found = {row["seq"]: _stored(row) for row in await own.fetch(_SQL["read"], tenant, session_id, list(seqs))}
+        rows = await fetch(self._pool, _SQL["read"], tenant, session_id, list(seqs))
+        found = {row["seq"]: _stored(row) for row in rows}
         if missing := set(seqs).difference(found):
             raise _not_found(session_id, missing)
         return found
@@ -168,32 +167,28 @@ class Conversations:
 
     async def names(self, tenant: str, session_id: str, seqs: Collection[int], *, origin: str) -> dict[int, str]:
         """Names of speakers by sequence number, of those messages whose origin matches this pattern of `like`."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["names"], tenant, session_id, list(seqs), origin)
+        rows = await fetch(self._pool, _SQL["names"], tenant, session_id, list(seqs), origin)
         return {row["seq"]: row["name"] for row in rows}
 
     async def read_thread(
         self, tenant: str, session_id: str, thread: str = "", *, first: int = 1, last: int = END
     ) -> list[StoredMessage]:
         """Reads the messages of one thread in sequence, from `first` to `last`."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["read_thread"], tenant, session_id, thread, first, last)
+        rows = await fetch(self._pool, _SQL["read_thread"], tenant, session_id, thread, first, last)
         return [_stored(row) for row in rows]
 
     async def page(
         self, tenant: str, session_id: str, *, thread: str | None = None, after: int = 0, limit: int = 100
     ) -> list[Listed]:
         """Lists messages after a sequence number, in sequence: of one thread, or of all if `thread` is `None`."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["page"], tenant, session_id, thread, after, limit)
+        rows = await fetch(self._pool, _SQL["page"], tenant, session_id, thread, after, limit)
         return [Listed(_stored(row), row["created_at"], row["pinned"]) for row in rows]
 
     async def called(
         self, tenant: str, session_id: str, thread: str, call_ids: Collection[str], *, before: int
     ) -> set[str]:
         """The ids among `call_ids` that belong to a tool call of the thread before this sequence number."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["callers"], tenant, session_id, thread, list(call_ids), before)
+        rows = await fetch(self._pool, _SQL["callers"], tenant, session_id, thread, list(call_ids), before)
         return {row["id"] for row in rows}
 
     async def conversation(
@@ -291,8 +286,7 @@ class Conversations:
         encoding = encoding_of(model)
         counts = await count_messages([stored[seq] for seq in unknown], [model])
         added = {seq: count[encoding] for seq, count in zip(unknown, counts, strict=True)}
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["add_counts"], tenant, session_id, encoding, list(added), list(added.values()))
+        await execute(self._pool, _SQL["add_counts"], tenant, session_id, encoding, list(added), list(added.values()))
         return known | added
 
 

@@ -7,7 +7,7 @@ import asyncpg
 
 from purser.budget.actors import Actor
 from purser.budget.postgres.changes import record
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, fetch
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Kind, Scope
 from purser.context.conversation.conversations import MessageRef
@@ -75,8 +75,7 @@ class Pins:
 
     async def live(self, tenant: str, session_id: str) -> list[Pin]:
         """The live pins of a session, in sequence."""
-        async with connected(self._pool, None) as own:
-            return [_pin(one) for one in await own.fetch(_SQL["live"], tenant, session_id)]
+        return [_pin(one) for one in await fetch(self._pool, _SQL["live"], tenant, session_id)]
 
     async def _live(self, own: Connection, tenant: str, session_id: str, seq: int) -> Pin | None:
         found = await own.fetchrow(_SQL["live_of"], tenant, session_id, seq)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import asyncpg
 
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, execute, fetch, fetchrow, fetchval
 from purser.budget.postgres.connections.queries import load
 from purser.context.compression.layers import Layer
 from purser.context.compression.summaries import Method, Summary
@@ -70,26 +70,22 @@ class Summaries:
 
     async def versions(self, tenant: str, session_id: str, thread: str | None = None) -> list[StoredSummary]:
         """All versions, oldest first: of one thread, or of all if `thread` is `None`."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["versions"], tenant, session_id, thread)
+        rows = await fetch(self._pool, _SQL["versions"], tenant, session_id, thread)
         return [StoredSummary(row["thread"], _summary(row), row["created_at"]) for row in rows]
 
     async def by_key(self, tenant: str, session_id: str, key: str) -> Summary | None:
         """The version stored by the compression with this key, if there is one."""
-        async with connected(self._pool, None) as own:
-            row = await own.fetchrow(_SQL["by_key"], tenant, session_id, key)
+        row = await fetchrow(self._pool, _SQL["by_key"], tenant, session_id, key)
         return None if row is None else _summary(row)
 
     async def uncovered(self, tenant: str, session_id: str, thread: str = "", *, model: str) -> Uncovered:
         """What a window shows if nothing is left out, without pins in the range of the summary."""
-        async with connected(self._pool, None) as own:
-            row = await own.fetchrow(_SQL["uncovered"], tenant, session_id, thread, encoding_of(model))
+        row = await fetchrow(self._pool, _SQL["uncovered"], tenant, session_id, thread, encoding_of(model))
         return Uncovered(**dict(row)) if row else Uncovered(0, 0, 0, 0)
 
     async def texts(self, tenant: str, session_id: str, versions: Mapping[str, int]) -> dict[str, str]:
         """Texts by thread for the given versions by thread: what `render` needs for `WindowPlan.versions`."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["texts"], tenant, session_id, list(versions), list(versions.values()))
+        rows = await fetch(self._pool, _SQL["texts"], tenant, session_id, list(versions), list(versions.values()))
         return {row["thread"]: row["text"] for row in rows}
 
     async def store(
@@ -113,40 +109,33 @@ class Summaries:
 
     async def claim(self, tenant: str, session_id: str, thread: str, key: str, lease_s: int) -> bool:
         """Claims the compression of a thread for `lease_s` seconds; the same key renews its claim."""
-        async with connected(self._pool, None) as own:
-            lease = timedelta(seconds=lease_s)
-            return await own.fetchval(_SQL["claim"], tenant, session_id, thread, key, lease) is not None
+        lease = timedelta(seconds=lease_s)
+        return await fetchval(self._pool, _SQL["claim"], tenant, session_id, thread, key, lease) is not None
 
     async def unclaim(self, tenant: str, session_id: str, thread: str, key: str) -> None:
         """Releases the claim, unless another key has taken it over."""
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["unclaim"], tenant, session_id, thread, key)
+        await execute(self._pool, _SQL["unclaim"], tenant, session_id, thread, key)
 
     async def cooling(self, tenant: str, session_id: str, thread: str) -> bool:
         """Whether the model is in its cooldown after consecutive failures."""
-        async with connected(self._pool, None) as own:
-            return await own.fetchval(_SQL["cooling"], tenant, session_id, thread) is not None
+        return await fetchval(self._pool, _SQL["cooling"], tenant, session_id, thread) is not None
 
     async def failed(self, tenant: str, session_id: str, thread: str, *, cooldown_s: int) -> bool:
         """Records a failure of the model; returns whether a cooldown begins."""
-        async with connected(self._pool, None) as own:
-            arguments = (tenant, session_id, thread, FAILURES_IN_A_ROW, timedelta(seconds=cooldown_s))
-            return bool(await own.fetchval(_SQL["failed"], *arguments))
+        arguments = (tenant, session_id, thread, FAILURES_IN_A_ROW, timedelta(seconds=cooldown_s))
+        return bool(await fetchval(self._pool, _SQL["failed"], *arguments))
 
     async def succeeded(self, tenant: str, session_id: str, thread: str) -> None:
         """Records that the model wrote a summary and resets its failures."""
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["succeeded"], tenant, session_id, thread)
+        await execute(self._pool, _SQL["succeeded"], tenant, session_id, thread)
 
     async def gained_nothing(self, tenant: str, session_id: str, thread: str, last_seq: int) -> None:
         """Records that compressing up to this message frees too few tokens."""
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["gained_nothing"], tenant, session_id, thread, last_seq)
+        await execute(self._pool, _SQL["gained_nothing"], tenant, session_id, thread, last_seq)
 
     async def is_fruitless(self, tenant: str, session_id: str, thread: str, last_seq: int) -> bool:
         """Whether compressing up to this message is known to free too few tokens."""
-        async with connected(self._pool, None) as own:
-            return await own.fetchval(_SQL["fruitless"], tenant, session_id, thread, last_seq) is not None
+        return await fetchval(self._pool, _SQL["fruitless"], tenant, session_id, thread, last_seq) is not None
 
 
 def _summary(row: asyncpg.Record) -> Summary:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import accumulate
 
-from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.pools import Pool, connected, fetch, fetchval
 from purser.budget.postgres.connections.queries import load
 from purser.context.postgres.conversation.counts import encoding_of
 
@@ -87,14 +87,12 @@ class Overviews:
 
     async def threads(self, tenant: str, session_id: str, *, model: str) -> list[Thread]:
         """Lists up to `MOST_THREADS` threads of a session, its own conversation first, with tokens for `model`."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["threads"], tenant, session_id, encoding_of(model), MOST_THREADS)
+        rows = await fetch(self._pool, _SQL["threads"], tenant, session_id, encoding_of(model), MOST_THREADS)
         return [Thread(**dict(row)) for row in rows]
 
     async def growth(self, tenant: str, session_id: str, thread: str = "", *, model: str) -> list[GrowthPoint]:
         """Growth of a conversation in at most `MOST_POINTS` points; messages not counted for `model` add no tokens."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["growth"], tenant, session_id, thread, encoding_of(model), MOST_POINTS)
+        rows = await fetch(self._pool, _SQL["growth"], tenant, session_id, thread, encoding_of(model), MOST_POINTS)
         messages = accumulate(row["messages"] for row in rows)
         tokens = accumulate(row["tokens"] for row in rows)
         return [GrowthPoint(row["seq"], row["at"], *sums) for row, *sums in zip(rows, messages, tokens, strict=True)]
@@ -109,6 +107,5 @@ class Overviews:
             before: only messages before this one.
             limit: number of newest messages.
         """
-        async with connected(self._pool, None) as own:
-            found: int | None = await own.fetchval(_SQL["newest"], tenant, session_id, thread, before, limit)
+        found: int | None = await fetchval(self._pool, _SQL["newest"], tenant, session_id, thread, before, limit)
         return found

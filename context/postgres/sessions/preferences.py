@@ -7,7 +7,7 @@ import asyncpg
 
 from purser.budget.actors import Actor
 from purser.budget.postgres.changes import record
-from purser.budget.postgres.connections.pools import Connection, Pool, affected, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, affected, connected, fetch
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Kind, Scope
 from purser.context.conversation.preferences import Personal, Preferences, check_fields
@@ -35,14 +35,12 @@ class PersonalSettings:
 
     async def personal(self, tenant: str, session_id: str) -> Personal:
         """The settings in effect in a session: its user's and its own."""
-        async with connected(self._pool, None) as own:
-            [found] = await own.fetch(_SQL["personal"], tenant, session_id)
+        [found] = await fetch(self._pool, _SQL["personal"], tenant, session_id)
         return Personal(_part(found, "user"), _part(found, "own"))
 
     async def at(self, tenant: str, session_id: str, versions: tuple[int, int]) -> Personal:
         """The settings of a session at these versions of its user's settings and its own."""
-        async with connected(self._pool, None) as own:
-            [found] = await own.fetch(_SQL["personal_at"], tenant, session_id, *versions)
+        [found] = await fetch(self._pool, _SQL["personal_at"], tenant, session_id, *versions)
         return Personal(_part(found, "user"), _part(found, "own"))
 
     async def set_for_user(self, tenant: str, user_id: str, fields: Mapping[str, Any], *, by: Actor) -> Preferences:

@@ -7,7 +7,7 @@ import asyncpg
 
 from purser.budget.actors import Actor
 from purser.budget.postgres.changes import record
-from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, fetch, retrying
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Kind, Scope
 from purser.context.conversation.retention import RetentionPolicy, Tombstone
@@ -85,8 +85,7 @@ class Retention:
         """
         deleted, place, failures = 0, ("", ""), list[Exception]()
         while True:
-            async with connected(self._pool, None) as own:
-                due = await own.fetch(_SQL["due"], *place, BATCH)
+            due = await fetch(self._pool, _SQL["due"], *place, BATCH)
             for tenant, session_id in due:
                 try:
                     deleted += await retrying(partial(self._expire, tenant, session_id))

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from purser.budget.actors import Actor
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, fetch
 from purser.budget.postgres.connections.queries import load
 
 _SQL = load("purser.budget.postgres", "changes.sql")
@@ -88,7 +88,6 @@ class Changes:
             cursor: cursor of the previous page.
             limit: most changes to return.
         """
-        async with connected(self._pool, None) as own:
-            found = await own.fetch(_SQL["list"], tenant, cursor, target, by, action, since, until, limit)
+        found = await fetch(self._pool, _SQL["list"], tenant, cursor, target, by, action, since, until, limit)
         page = [Change(**row) for row in found]
         return page, page[-1].change_id if len(page) == limit else None

@@ -28,7 +28,7 @@ from purser.budget.policies.fields import OnExpiry
 from purser.budget.postgres.approvals.each import each
 from purser.budget.postgres.approvals.requests import read_requests
 from purser.budget.postgres.changes import record
-from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, fetch, retrying, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.events.outbox import put_to_each
 from purser.budget.postgres.ledger.settings import LedgerSettings
@@ -187,16 +187,14 @@ class Approvals:
         Returns:
             The ids of the requests for which it has waited.
         """
-        async with connected(self._pool, None) as own:
-            waiting = [found["approval_id"] for found in await own.fetch(_SQL["waiting"], tenant, key, of_workflow)]
+        waiting = [found["approval_id"] for found in await fetch(self._pool, _SQL["waiting"], tenant, key, of_workflow)]
         for approval_id in waiting:
             await retrying(partial(self._leave, tenant, approval_id, key))
         return waiting
 
     async def waiting_of_task(self, tenant: str, task_id: str, agent_id: str | None = None) -> Sequence[str]:
         """Keys that wait for a decision: those of a task, or of one of its agents."""
-        async with connected(self._pool, None) as own:
-            return [found["key"] for found in await own.fetch(_SQL["waiting_of_task"], tenant, task_id, agent_id)]
+        return [found["key"] for found in await fetch(self._pool, _SQL["waiting_of_task"], tenant, task_id, agent_id)]
 
     async def get(self, tenant: str, approval_id: str) -> ApprovalRequest:
         """Reads one request; raises `NotFound`."""

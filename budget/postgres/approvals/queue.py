@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from purser.budget.approvals import ApprovalRequest
 from purser.budget.postgres.approvals.requests import read_requests
-from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.pools import Pool, connected, fetchval
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.settings import LedgerSettings
 
@@ -20,8 +20,7 @@ class ApprovalQueue:
 
     async def count(self, tenant: str) -> int:
         """Number of pending requests."""
-        async with connected(self._pool, None) as own:
-            pending: int = await own.fetchval(_SQL["count"], tenant)
+        pending: int = await fetchval(self._pool, _SQL["count"], tenant)
         return pending
 
     async def pending(self, tenant: str, limit: int) -> Sequence[ApprovalRequest]:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from purser.budget.postgres.approvals.each import each
 from purser.budget.postgres.approvals.requests import read_requests
-from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.pools import Pool, connected, fetch
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.settings import LedgerSettings
 
@@ -32,8 +32,7 @@ class Reminders:
 
         Any number of processes may call this at the same time.
         """
-        async with connected(self._pool, None) as own:
-            due = await own.fetch(_SQL["due"], limit, self.now)
+        due = await fetch(self._pool, _SQL["due"], limit, self.now)
         return await each(self._send, [(found["tenant"], found["approval_id"]) for found in due])
 
     async def _send(self, tenant: str, approval_id: str) -> int:

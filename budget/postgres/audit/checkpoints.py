@@ -1,6 +1,6 @@
 """Checkpoints: chained digests of closed ranges of entries; see `schema/reports/checkpoints.sql`."""
 
-from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.pools import Pool, fetchval
 from purser.budget.postgres.connections.queries import load
 
 _SQL = load("purser.budget.postgres.audit", "checkpoints.sql")
@@ -20,8 +20,7 @@ class Checkpoints:
         """Closes the ids that no running transaction can still use, without blocking any; returns how many."""
         total = 0
         while True:
-            async with connected(self._pool, None) as own:
-                closed: int = await own.fetchval(_SQL["make"], MAX_RANGE)
+            closed: int = await fetchval(self._pool, _SQL["make"], MAX_RANGE)
             total += closed
             if closed < MAX_RANGE:
                 return total

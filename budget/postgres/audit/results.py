@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from purser.budget.postgres.audit.audit import Audit
-from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.pools import Pool, connected, execute, fetchrow, fetchval
 from purser.budget.postgres.connections.queries import load
 
 _SQL = load("purser.budget.postgres.audit", "results.sql")
@@ -56,13 +56,11 @@ class AuditResults:
         Args:
             every: time from the end of an audit to the next.
         """
-        async with connected(self._pool, None) as own:
-            return bool(await own.fetchval(_SQL["claim"], every, LEASE, self.now))
+        return bool(await fetchval(self._pool, _SQL["claim"], every, LEASE, self.now))
 
     async def renew(self) -> None:
         """Extends the claim, so that no other process audits too."""
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["renew"], LEASE)
+        await execute(self._pool, _SQL["renew"], LEASE)
 
     async def store(self, run: AuditRun) -> bool:
         """Replaces the last result and ends the claim; returns False on a read-only database, such as a replica."""
@@ -77,6 +75,5 @@ class AuditResults:
 
     async def last(self) -> AuditRun | None:
         """The last audit that ended; `None` if none has."""
-        async with connected(self._pool, None) as own:
-            found = await own.fetchrow(_SQL["last"])
+        found = await fetchrow(self._pool, _SQL["last"])
         return AuditRun(**dict(found) | {"examples": tuple(found["examples"])}) if found else None

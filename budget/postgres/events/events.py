@@ -12,7 +12,7 @@ from typing import Any
 
 import asyncpg
 
-from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.pools import Pool, fetch, fetchval
 from purser.budget.postgres.connections.queries import load
 
 _SQL = load("purser.budget.postgres.events", "events.sql")
@@ -65,26 +65,22 @@ class Events:
 
         Any number of processes may call this at the same time: one does the work, the others get 0.
         """
-        async with connected(self._pool, None) as own:
-            count: int = await own.fetchval(_SQL["number"], BATCH)
+        count: int = await fetchval(self._pool, _SQL["number"], BATCH)
         return count
 
     async def newest(self) -> int:
         """The highest position assigned so far; 0 if there is none."""
-        async with connected(self._pool, None) as own:
-            position: int = await own.fetchval(_SQL["newest"])
+        position: int = await fetchval(self._pool, _SQL["newest"])
         return position
 
     async def newest_forgotten(self) -> int:
         """The highest position whose event retention has deleted; 0 if it has deleted none."""
-        async with connected(self._pool, None) as own:
-            position: int = await own.fetchval(_SQL["newest_forgotten"])
+        position: int = await fetchval(self._pool, _SQL["newest_forgotten"])
         return position
 
     async def after(self, position: int, limit: int) -> list[Event]:
         """Reads at most `limit` events of all tenants after a position."""
-        async with connected(self._pool, None) as own:
-            return [read_event(row) for row in await own.fetch(_SQL["after"], position, limit)]
+        return [read_event(row) for row in await fetch(self._pool, _SQL["after"], position, limit)]
 
     async def page(
         self,
@@ -105,26 +101,22 @@ class Events:
             scopes: only events of these scopes; a scope includes its further limits, a task its agents.
             limit: most events to return.
         """
-        async with connected(self._pool, None) as own:
-            return [
-                read_event(row) for row in await own.fetch(_SQL["page"], tenant, after, until, kinds, scopes, limit)
-            ]
+        return [
+            read_event(row) for row in await fetch(self._pool, _SQL["page"], tenant, after, until, kinds, scopes, limit)
+        ]
 
     async def of(self, tenants: Sequence[str], kinds: Sequence[str], after: int, until: int, limit: int) -> list[Event]:
         """Reads at most `limit` events of these tenants and kinds, after one position and up to another."""
-        async with connected(self._pool, None) as own:
-            return [read_event(row) for row in await own.fetch(_SQL["of"], after, until, tenants, kinds, limit)]
+        return [read_event(row) for row in await fetch(self._pool, _SQL["of"], after, until, tenants, kinds, limit)]
 
     async def forgotten(self, tenant: str) -> int:
         """The highest position of a tenant that retention has deleted; 0 if there is none."""
-        async with connected(self._pool, None) as own:
-            position: int = await own.fetchval(_SQL["forgotten"], tenant)
+        position: int = await fetchval(self._pool, _SQL["forgotten"], tenant)
         return position
 
     async def forget(self, age: timedelta, limit: int = BATCH) -> int:
         """Deletes those of the `limit` oldest events that are older than `age`; returns how many."""
-        async with connected(self._pool, None) as own:
-            count: int = await own.fetchval(_SQL["forget"], age, limit)
+        count: int = await fetchval(self._pool, _SQL["forget"], age, limit)
         return count
 
 

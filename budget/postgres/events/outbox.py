@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from purser.budget.postgres.connections.pools import Connection, Pool, affected, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, affected, execute, fetch, fetchval
 from purser.budget.postgres.connections.queries import load
 
 _SQL = load("purser.budget.postgres.events", "outbox.sql")
@@ -61,28 +61,23 @@ class Outbox:
 
     async def claim(self, limit: int = 50) -> list[OutboxMessage]:
         """Claims messages that are due; after the lease they are due again unless they have been marked."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["claim"], limit, LEASE, self.now)
+        rows = await fetch(self._pool, _SQL["claim"], limit, LEASE, self.now)
         return sorted((OutboxMessage(*row) for row in rows), key=lambda message: message.outbox_id)
 
     async def holds(self, tenant: str, workflow_id: str) -> bool:
         """Whether a message to this workflow has not been sent yet."""
-        async with connected(self._pool, None) as own:
-            waits: bool = await own.fetchval(_SQL["holds"], tenant, workflow_id)
+        waits: bool = await fetchval(self._pool, _SQL["holds"], tenant, workflow_id)
         return waits
 
     async def sent(self, message: OutboxMessage) -> None:
         """Marks a message as sent."""
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["sent"], message.tenant, message.outbox_id, self.now)
+        await execute(self._pool, _SQL["sent"], message.tenant, message.outbox_id, self.now)
 
     async def failed(self, message: OutboxMessage) -> None:
         """Marks a message as failed: it is due again after 1 s, 2 s, 4 s, … up to 30 s."""
         backoff = min(MAX_BACKOFF, timedelta(seconds=2 ** min(message.tries - 1, 16)))
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["failed"], message.tenant, message.outbox_id, backoff, self.now)
+        await execute(self._pool, _SQL["failed"], message.tenant, message.outbox_id, backoff, self.now)
 
     async def forget(self, age: timedelta, limit: int = 1_000) -> int:
         """Deletes those of the `limit` oldest sent messages that are older than `age`; returns how many."""
-        async with connected(self._pool, None) as own:
-            return affected(await own.execute(_SQL["forget"], age, limit, self.now))
+        return affected(await execute(self._pool, _SQL["forget"], age, limit, self.now))

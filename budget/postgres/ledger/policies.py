@@ -14,7 +14,7 @@ from purser.budget.gate import OUTCOMES, Amount
 from purser.budget.policies.policy import POLICY_FIELDS, PolicyPatch, Resolved, resolve
 from purser.budget.policies.templates import Pattern
 from purser.budget.postgres.changes import record
-from purser.budget.postgres.connections.pools import Connection, Pool, connected, retrying, row
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, fetch, fetchval, retrying, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.connections.time_zones import known_zones
 from purser.budget.postgres.ledger.settings import LedgerSettings
@@ -106,14 +106,12 @@ class Policies:
         """Reads the further limits of a scope, each with a period of its own; none for a further limit itself."""
         if scope.period:
             return []
-        async with connected(self._pool, None) as own:
-            names = [row["name"] for row in await own.fetch(_SQL["further"], tenant, str(scope))]
+        names = [row["name"] for row in await fetch(self._pool, _SQL["further"], tenant, str(scope))]
         return await self.budgets_of(tenant, [Scope.stored(name) for name in names])
 
     async def have_ladders(self, tenant: str) -> bool:
         """Whether a policy of a tenant has a ladder. If none has, no ask has to be undone to take a step."""
-        async with connected(self._pool, None) as own:
-            found: bool = await own.fetchval(_SQL["have_ladders"], tenant)
+        found: bool = await fetchval(self._pool, _SQL["have_ladders"], tenant)
         return found
 
     async def room_returns(
@@ -143,10 +141,8 @@ class Policies:
         after: int = 0, limit: int, task_id: str | None = None,
     ) -> list[asyncpg.Record]:  # fmt: skip
         defaults = self.settings.defaults_json
-        async with connected(self._pool, None) as own:
-            return await own.fetch(
-                _SQL["budgets"], tenant, names, kind and str(kind), over, after, limit, defaults, self.now, task_id
-            )
+        given = (tenant, names, kind and str(kind), over, after, limit, defaults, self.now, task_id)
+        return await fetch(self._pool, _SQL["budgets"], *given)
 
     def _view(self, one: asyncpg.Record) -> BudgetView:
         scope = Scope.stored(one["scope"])

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from purser.budget.gate import Amount
 from purser.budget.policies.fields import Mode
-from purser.budget.postgres.connections.pools import Connection, Pool, affected, connected, row
+from purser.budget.postgres.connections.pools import Connection, Pool, affected, connected, fetch, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.reports.forecast import DAY, Forecast, Point, forecast
@@ -95,9 +95,8 @@ class Burn:
             text: only scopes whose id contains this.
             size: most scopes to return.
         """
-        async with connected(self._pool, None) as own:
-            defaults, now = self._policies.settings.defaults_json, self._policies.now
-            found = await own.fetch(_SQL["soon"], tenant, within, kind, text, size, defaults, now)
+        defaults, now = self._policies.settings.defaults_json, self._policies.now
+        found = await fetch(self._pool, _SQL["soon"], tenant, within, kind, text, size, defaults, now)
         return [Scope(Kind(kind_found), scope_id) for kind_found, scope_id in found]
 
     async def _step(self) -> int:

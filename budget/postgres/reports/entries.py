@@ -6,7 +6,7 @@ from datetime import datetime
 import asyncpg
 
 from purser.budget.policies.fields import Mode
-from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.pools import Pool, connected, fetchval
 from purser.budget.postgres.connections.queries import load
 from purser.budget.reports.entries import Entry, EntryKind, EntryPage, figures
 from purser.budget.scopes import Scope
@@ -56,9 +56,8 @@ class Entries:
 
     async def deleted_until(self) -> datetime | None:
         """The time of the latest event that retention has deleted; what came later is complete. `None`: all is."""
-        async with connected(self._pool, None) as own:
-            found: datetime | None = await own.fetchval(_SQL["deleted_until"])
-            return found
+        found: datetime | None = await fetchval(self._pool, _SQL["deleted_until"])
+        return found
 
     async def all(
         self, tenant: str, *, scope: Scope | None = None, kind: EntryKind | None = None, hold_id: str | None = None,

@@ -10,7 +10,7 @@ from purser.budget.gate import Amount, GateAnswer
 from purser.budget.holds import usage_of
 from purser.budget.policies.policy import POLICY_FIELDS, PolicyPatch
 from purser.budget.policies.templates import is_pattern
-from purser.budget.postgres.connections.pools import Connection, Pool, connected
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, fetch
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.policy_sets import PolicySets
 from purser.budget.postgres.ledger.settings import LedgerSettings
@@ -84,8 +84,7 @@ class Replays:
             first, last = await own.fetchval(_SQL["first"], tenant, since), await own.fetchval(_SQL["last"], tenant)
         after = None if first is None else first - 1
         while after is not None:
-            async with connected(self._pool, None) as own:
-                rows = await own.fetch(_SQL["page"], tenant, after, last, PAGE)
+            rows = await fetch(self._pool, _SQL["page"], tenant, after, last, PAGE)
             if page := [_recorded(row) for row in rows if row["counts"]]:
                 yield first, page
             after = rows[-1]["number"] if len(rows) == PAGE else None

@@ -9,7 +9,7 @@ import asyncpg
 from purser.budget.gate import Amount
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.policies.templates import Pattern
-from purser.budget.postgres.connections.pools import Pool, connected
+from purser.budget.postgres.connections.pools import Pool, execute, fetch
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.scopes import Kind, Scope
@@ -73,19 +73,16 @@ class ScopeTree:
 
     async def place(self, tenant: str) -> None:
         """Stores the parents of scopes that are new since the last call."""
-        async with connected(self._pool, None) as own:
-            await own.execute(_SQL["place"], tenant, PLACE_BATCH)
+        await execute(self._pool, _SQL["place"], tenant, PLACE_BATCH)
 
     async def children(self, tenant: str, parent: Scope | None, limit: int) -> Sequence[Node]:
         """At most `limit` scopes directly under `parent`, or at the top: outer kinds first, then the newest."""
-        async with connected(self._pool, None) as own:
-            named = (None, None) if parent is None else (str(parent.kind), parent.id)
-            return _nodes(await own.fetch(_SQL["children"], tenant, *named, limit))
+        named = (None, None) if parent is None else (str(parent.kind), parent.id)
+        return _nodes(await fetch(self._pool, _SQL["children"], tenant, *named, limit))
 
     async def find(self, tenant: str, text: str, kind: Kind | None, limit: int) -> Sequence[Node]:
         """At most `limit` scopes whose id contains `text`, ignoring case."""
-        async with connected(self._pool, None) as own:
-            return _nodes(await own.fetch(_SQL["find"], tenant, kind and str(kind), text, limit))
+        return _nodes(await fetch(self._pool, _SQL["find"], tenant, kind and str(kind), text, limit))
 
     async def most_used(
         self, tenant: str, text: str, kind: Kind | None, limit: int, *, running: bool = False
@@ -99,27 +96,25 @@ class ScopeTree:
             limit: most scopes to return.
             running: leaves out scopes of tasks that have ended.
         """
-        async with connected(self._pool, None) as own:
-            defaults, now = self._policies.settings.defaults_json, self._policies.now
-            rows = await own.fetch(_SQL["most_used"], tenant, kind and str(kind), text, limit, running, defaults, now)
+        defaults, now = self._policies.settings.defaults_json, self._policies.now
+        rows = await fetch(
+            self._pool, _SQL["most_used"], tenant, kind and str(kind), text, limit, running, defaults, now
+        )
         return [Node(Scope.stored(row["scope"]), False, row["has_ended"]) for row in rows]
 
     async def templates(self, tenant: str) -> Sequence[Template]:
         """All templates, by pattern."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["templates"], tenant)
+        rows = await fetch(self._pool, _SQL["templates"], tenant)
         return [Template(Pattern(row["pattern"]), PolicyPatch.parse(row["fields"]), row["matches"]) for row in rows]
 
     async def matching(self, tenant: str, pattern: Pattern, limit: int) -> Matches:
         """The number of scopes that a pattern matches, and at most `limit` of them, the newest first."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["matching"], tenant, str(pattern), limit)
+        rows = await fetch(self._pool, _SQL["matching"], tenant, str(pattern), limit)
         return Matches(rows[0]["count"] if rows else 0, tuple(Scope.stored(row["scope"]) for row in rows))
 
     async def history(self, tenant: str, scope: Scope, points: int = 200) -> Sequence[Moment]:
         """The balance of a scope over its latest window, in about `points` points, oldest first."""
-        async with connected(self._pool, None) as own:
-            rows = await own.fetch(_SQL["history"], tenant, str(scope.kind), scope.id, points)
+        rows = await fetch(self._pool, _SQL["history"], tenant, str(scope.kind), scope.id, points)
         return [
             Moment(
                 row["at"],

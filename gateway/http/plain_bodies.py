@@ -17,8 +17,10 @@ from pydantic.fields import FieldInfo
 
 from purser.gateway.http.bodies import MAX_BODY, MAX_DEPTH
 
-_NUL = re.compile(rb"\\u0000")
-"""The only text that msgspec decodes and Postgres cannot store."""
+_decode, _encode = msgspec.json.decode, msgspec.json.encode
+_UNUSUAL = re.compile(rb"\\u00(?:00|22)")
+"""NUL, the only text that msgspec decodes and Postgres cannot store; and a quote written without one, which would make
+the count of `_names_once` wrong."""
 _KEPT = {"_storable"}
 """Rules of models that hold for every body that is decoded here."""
 _LIMITS = {Ge: "ge", Le: "le", MinLen: "min_length", MaxLen: "max_length"}
@@ -38,15 +40,21 @@ class PlainBodies:
 
     def decode(self, body: bytes) -> Any:
         """The fields of a body as attributes; `None` if the model has to judge it."""
-        if len(body) > MAX_BODY or _NUL.search(body):
+        if len(body) > MAX_BODY or _UNUSUAL.search(body):
             return None
         # Each level has a bracket: few brackets are not nested deeply.
         if self._may_nest and body.count(b"{") + body.count(b"[") > MAX_DEPTH:
             return None
         try:
-            return self._decoder.decode(body)
+            decoded = self._decoder.decode(body)
+            return decoded if _names_once(body) else None
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
+
+
+def _names_once(body: bytes) -> bool:
+    """Whether no name occurs twice in one object: msgspec keeps the last, and encodes no quotes for the others."""
+    return _encode(_decode(body)).count(b'"') == body.count(b'"')
 
 
 def _struct(model: type[BaseModel]) -> type[msgspec.Struct]:

@@ -1,6 +1,7 @@
 """Bodies are decoded by the rules of their model: never one that the model refuses, and never to other values."""
 
 import json
+import re
 from typing import Annotated, Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, field_validator
 
+from purser.budget.errors import InvalidRequest
 from purser.gateway.http.bodies import MAX_BODY, MAX_DEPTH, read_json
 from purser.gateway.http.plain_bodies import PlainBodies
 from purser.wire.holds import AttemptBody, HoldBatchBody, HoldRequestBody, SettleBody
@@ -50,7 +52,7 @@ VALUES = st.one_of(
 
 @st.composite
 def changed(draw: st.DrawFn) -> tuple[type[BaseModel], bytes]:
-    """A valid body, with another value for a field, a field more or less, or another byte."""
+    """A valid body, with another value for a field, a field more, less or repeated, or another byte."""
     model, valid = draw(st.sampled_from(VALID))
     body = json.loads(json.dumps(valid))
     at = draw(st.sampled_from([body, *(one for value in body.values() if isinstance(value, list) for one in value)]))
@@ -61,6 +63,8 @@ def changed(draw: st.DrawFn) -> tuple[type[BaseModel], bytes]:
         else:
             at.pop(name, None)
     text = json.dumps(body, ensure_ascii=draw(st.booleans())).encode("utf-8", "surrogatepass")
+    if draw(st.integers(0, 9)) == 0:
+        text = re.sub(rb'("\w+": [^{}\[\],]+,)', rb"\1 \1", text, count=draw(st.integers(1, 3)))
     if draw(st.integers(0, 3)) == 0:
         place = draw(st.integers(0, len(text)))
         text = text[:place] + draw(st.binary(max_size=2)) + text[place + draw(st.integers(0, 2)) :]
@@ -71,7 +75,7 @@ def read(model: type[BaseModel], body: bytes) -> dict[str, Any] | None:
     """The fields of a body as its model reads them; `None` if it refuses it."""
     try:
         return model.model_validate(read_json(body)).model_dump()
-    except (ValidationError, RequestValidationError):
+    except (ValidationError, RequestValidationError, InvalidRequest):
         return None
 
 
@@ -116,6 +120,11 @@ def test_a_check_of_the_model_is_applied(field: str) -> None:
         b'{"attempt": 1, "usage": {"total": 5, "x": 1e999}}',
         b'{"attempt": 1, "usage": {"total": 5, "x": "' + b"y" * MAX_BODY + b'"}}',
         b'{"attempt": 1, "attempts": 1, "usage": {"total": 5}}',
+        b'{"attempt": 1, "attempt": 1, "usage": {"total": 5}}',
+        b'{"attempt": 1, "usage": {"total": 5, "total": 6}}',
+        b'{"attempt": 1, "usage": {"total": 5, "x": [{"y": "1", "z": "2", "y": "3"}]}}',
+        b'{"attempt": 1, "usage": {"total": 5, "tot\\u0061l": 6}}',
+        b'{"attempt": 1, "usage": {"total": 5, "total": 6, "x": "\\u0022\\u0022"}}',
     ],
 )
 def test_a_body_that_is_not_plain_is_left_to_its_model(body: bytes) -> None:

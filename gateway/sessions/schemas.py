@@ -1,7 +1,7 @@
 """Parameters and request bodies of `/v1/sessions`."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import fastapi
 from fastapi import Depends, Path, Query
@@ -15,10 +15,8 @@ from purser.context.conversation.messages import Message
 from purser.context.errors import InvalidMessage
 from purser.gateway.http.bodies import MAX_VALUES, check_size, check_values
 from purser.wire.base import Body
-from purser.wire.fields import Name
+from purser.wire.fields import Name, storable
 from purser.wire.storable import is_storable
-
-JsonT = TypeVar("JsonT", str, dict[str, Any])
 
 USER_ID = r"^[A-Za-z0-9._~-]{1,128}$"
 MAX_MESSAGES = 10_000
@@ -39,27 +37,21 @@ async def _user_id(user_id: str) -> str:
     return _checked_user(user_id)
 
 
-def _storable(value: JsonT) -> JsonT:
-    if not is_storable(value):
-        raise ValueError("text must not contain NUL or half of a surrogate pair")
-    return value
-
-
 SessionId = Annotated[str, Depends(_session_id)]
 UserId = Annotated[str, Depends(_user_id)]
 Seq = Annotated[int, Path(ge=1, le=2**53 - 1)]
 Model = Annotated[
-    str, AfterValidator(_storable), Query(min_length=1, max_length=256, description="Model whose tokenizer is used.")
+    str, AfterValidator(storable), Query(min_length=1, max_length=256, description="Model whose tokenizer is used.")
 ]
 Thread = Annotated[
     str,
-    AfterValidator(_storable),
+    AfterValidator(storable),
     Query(max_length=300, description="Empty for the session's own conversation, else `{task_id}/{agent_id}`."),
 ]
 Question = Annotated[
-    str, AfterValidator(_storable), Query(min_length=1, max_length=MAX_QUESTION, description="Text to search for.")
+    str, AfterValidator(storable), Query(min_length=1, max_length=MAX_QUESTION, description="Text to search for.")
 ]
-Fields = Annotated[dict[str, Any], AfterValidator(_storable), fastapi.Body()]
+Fields = Annotated[dict[str, Any], AfterValidator(storable), fastapi.Body()]
 
 
 class AppendBody(Body):

@@ -38,7 +38,7 @@ def asked(key: object) -> Operation[Any]:
         (lambda: holds.ask(["session:s1"], 5, tags={str(n): "x" for n in range(11)}), "tags"),
         (lambda: holds.start_attempt("h1", 0), "attempt"),
         (lambda: holds.settle("h1", {"total": 5}, nano_usd=-1), "nano_usd"),
-        (lambda: holds.settle("h1", {"total": f"{SECRET}\0"}), ""),
+        (lambda: holds.settle("h1", {"total": f"{SECRET}\0"}), "usage.total"),
         (lambda: holds.extend("h1", lease_ms=0), "lease_ms"),
         (lambda: approvals.decide("a1", "approve", grant_tokens=0), "grant_tokens"),
         (lambda: approvals.decide("a1", "approve", decision_id=""), "decision_id"),

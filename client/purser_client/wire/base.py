@@ -5,7 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from .storable import is_storable
+from .fields import storable
 
 Item = TypeVar("Item")
 DESCRIBED = __name__.startswith("purser.")
@@ -21,10 +21,7 @@ class Body(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _storable(cls, value: Any) -> Any:
-        # Postgres stores neither, and would fail only in the middle of a transaction.
-        if not is_storable(value):
-            raise ValueError("text must not contain NUL or half of a surrogate pair")
-        return value
+        return storable(value)
 
 
 class View(BaseModel):

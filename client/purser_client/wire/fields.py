@@ -1,11 +1,23 @@
 """Types of the fields of bodies."""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, ValidationError
 
 from .limits import MAX_AMOUNT, MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_LEASE_MS, MAX_TAGS
+from .storable import unstorable_at
+
+Value = TypeVar("Value")
+
+
+def storable(value: Value) -> Value:
+    """Refuses text that Postgres cannot store, and on which it would fail only in the middle of a transaction."""
+    if (place := unstorable_at(value)) is not None:
+        why = ValueError("text must not contain NUL or half of a surrogate pair")
+        fault: Any = {"type": "value_error", "loc": place, "input": None, "ctx": {"error": why}}
+        raise ValidationError.from_exception_data("text", [fault])
+    return value
 
 
 def printable(value: str) -> str:

@@ -1,17 +1,29 @@
 """What Postgres can store: no NUL, and no half of a surrogate pair. Standard library only."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 
 def is_storable(value: object) -> bool:
     """Whether a text, or every text in a JSON value, can be stored."""
+    return unstorable_at(value) is None
+
+
+def unstorable_at(value: object) -> tuple[str | int, ...] | None:
+    """The place of the first text in a JSON value that cannot be stored, or of the object that has it as a name."""
     if isinstance(value, str):
-        return _is_storable(value)
+        return None if _is_storable(value) else ()
     if isinstance(value, Mapping):
-        return all(is_storable(name) and is_storable(item) for name, item in value.items())
-    if isinstance(value, list | tuple):
-        return all(map(is_storable, value))
-    return True
+        if not all(_is_storable(name) for name in value if isinstance(name, str)):
+            return ()
+        items: Iterable[tuple[str | int, object]] = value.items()
+    elif isinstance(value, list | tuple):
+        items = enumerate(value)
+    else:
+        return None
+    for place, item in items:
+        if (inner := unstorable_at(item)) is not None:
+            return (place, *inner)
+    return None
 
 
 def _is_storable(text: str) -> bool:

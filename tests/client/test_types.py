@@ -44,6 +44,9 @@ SAME_NAMES = {"Body", "Problem"}
 """What the client names in the same way: the base class of its task file, and an error."""
 OTHER_WORDS = {"Kind"}
 """Words that name something else in another package too, such as the kinds of facts."""
+TAKES_MORE = {"sessions_window"}
+"""Methods that send any further parameter that they are called with."""
+JSON_TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number"}
 PLAIN: dict[str, Any] = {"int": 1, "float": 1.0, "bool": True}
 
 
@@ -179,7 +182,19 @@ def test_each_method_sends_what_the_document_describes(spec: dict[str, Any]) -> 
         known = {each["name"].lower() for each in one.get("parameters", ()) if each["in"] in ("query", "header")}
         assert {each.lower() for each in (*operation.query, *operation.headers)} <= known, name
         assert ("requestBody" in one) == (operation.content() is not None), name
+        _check_query(name, operation.query, one)
         answer = next(each for status, each in one["responses"].items() if status.startswith("2"))
         reference = answer["content"]["application/json"]["schema"]["$ref"]
         assert getattr(purser_client.types, reference.rpartition("/")[2]) is operation.answer, name
     assert {operation.name for operation in sent.values()} == set(described)
+
+
+def _check_query(name: str, sent: Mapping[str, Any], described: Mapping[str, Any]) -> None:
+    """A method sends every parameter of the query, and numbers and booleans as such."""
+    schemas = {each["name"]: each["schema"] for each in described.get("parameters", ()) if each["in"] == "query"}
+    if described["operationId"] not in TAKES_MORE:
+        assert schemas.keys() - sent.keys() <= {"format"}, name
+    for parameter, value in sent.items():
+        shape = _shape(schemas[parameter])
+        if shape in (("boolean",), ("integer",), ("number",)):
+            assert shape == (JSON_TYPES.get(type(value)),), f"{name}: {parameter}"

@@ -160,7 +160,7 @@ def facts(session_id: str, *, model: str | None = None, thread: str | None = Non
 
 
 def memory(
-    session_id: str, q: str, *, limit: int | None = None, across: str | None = None
+    session_id: str, q: str, *, limit: int | None = None, across: bool | None = None
 ) -> Operation[SearchResultsView]:
     """Searches the conversation for a question."""
     query = given(q=q, limit=limit, across=across)

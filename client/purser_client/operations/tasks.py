@@ -8,9 +8,9 @@ from purser_client.operations.operation import AsyncGroup, Group, Offered, Opera
 from purser_client.types import CallPage, CallWindowView, TaskAccepted, TaskFile, TaskPage, TaskSubmitted, WholeTaskView
 
 
-def submit(task: TaskFile | Mapping[str, Any]) -> Operation[TaskSubmitted]:
-    """Stores a task file and starts its workflow."""
-    return Operation("tasks_submit", "POST", "/v1/tasks", TaskSubmitted, task)
+def submit(task: TaskFile | Mapping[str, Any], *, dry_run: bool | None = None) -> Operation[TaskSubmitted]:
+    """Stores a task file and starts its workflow; with `dry_run` checks it, and stores and starts nothing."""
+    return Operation("tasks_submit", "POST", "/v1/tasks", TaskSubmitted, task, given(dry_run=dry_run))
 
 
 def show(task_id: str) -> Operation[WholeTaskView]:

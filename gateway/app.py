@@ -106,8 +106,9 @@ async def _invalid(_: Request, error: Exception) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    problem = from_http(error)
-    answer = proxy.in_words(problem, request.scope["path"]) or problem.response()
+    path = request.scope["path"]
+    problem = from_http(error, f"{request.method} {path}")
+    answer = proxy.in_words(problem, path) or problem.response()
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         answer.headers["Allow"] = ", ".join(_methods(request))
     return answer

@@ -10,7 +10,7 @@ from purser.budget.reports.forecast import Forecast
 from purser.gateway.access.auth import Decider, Reader
 from purser.gateway.approvals.details import ApprovalDetails, approval_details
 from purser.gateway.approvals.views import effect_view, past_decision_view, purpose_view, waiter_view
-from purser.gateway.http.pagination import PageSize
+from purser.gateway.http.pagination import IdCursor, PageSize
 from purser.gateway.http.routing import Route
 from purser.gateway.services import Use
 from purser.wire.approvals import (
@@ -32,7 +32,7 @@ async def list_approvals(
     caller: Reader,
     use: Use,
     state: Annotated[ApprovalState | None, Query()] = None,
-    cursor: Annotated[str | None, Query(max_length=64, pattern="^[A-Za-z0-9-]+$")] = None,
+    cursor: IdCursor = None,
     limit: PageSize = 100,
 ) -> dict[str, Any]:
     """Lists approval requests, newest first."""

@@ -108,7 +108,7 @@ def _document(app: FastAPI, routers: Sequence[APIRouter]) -> dict[str, Any]:
             operation["x-purser-roles"] = [str(role) for role in Role if permission in PERMISSIONS[role]]
         _add_patterns(operation)
         _add_security(method, path, operation)
-        _add_problems(path, operation)
+        _add_problems(method, path, operation)
         _add_examples(operation)
     return _with_neat_names(made)
 
@@ -176,17 +176,19 @@ def _add_patterns(operation: Operation) -> None:
             parameter["schema"]["pattern"] = ID_PATTERN
 
 
-def _add_problems(path: str, operation: Operation) -> None:
+def _add_problems(method: str, path: str, operation: Operation) -> None:
     """Adds the possible problems: of any request, of one that names an object, and of one that changes something."""
+    takes_body = "requestBody" in operation
     responses = operation["responses"]
     responses.pop("422", None)
     if not path.startswith("/v1/"):
         possible = [503] if path == "/readyz" else []
     else:
-        possible = [401, 403, 429, 503]
+        possible = [401, 403, 422, 429, 503]
         possible += [404] if "{" in path else []
-        possible += [409] if "requestBody" in operation or "{" in path else []
-        possible += [422] if operation.get("parameters") or "requestBody" in operation else []
+        possible += [409] if method != "get" and (takes_body or "{" in path) else []
+        possible += [410] if "{session_id}" in path or (path == "/v1/tasks" and takes_body) else []
+        possible += [413, 415] if takes_body else []
     for status in sorted(possible):
         responses[str(status)] = {"$ref": f"#/components/responses/{status}"}
     responses["default"] = {"$ref": "#/components/responses/default"}

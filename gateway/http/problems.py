@@ -155,10 +155,20 @@ def problem_of(error: BaseException) -> SentProblem | None:
             # The server does that to what has not ended within its time to stop.
             return problem_of(gateway.GatewayStopping("the gateway stopped before it had answered"))
         case budget.DecisionRefused():
-            status = HTTPStatus.CONFLICT if error.reason == "closed" else HTTPStatus.FORBIDDEN
-            return _problem("decision-refused", status, "The decision is refused", str(error), reason=error.reason)
+            closed = error.reason == "closed"
+            return _problem(
+                "decision-refused",
+                HTTPStatus.CONFLICT if closed else HTTPStatus.FORBIDDEN,
+                "The decision is refused",
+                str(error),
+                remedy="GET /v1/approvals/{approval_id} shows how it ended."
+                if closed
+                else "Let somebody decide whom the rule allows that `reason` names.",
+                reason=error.reason,
+            )
         case gateway.BodyRefused():
-            return _problem("body-refused", error.status, "The body is refused", str(error))
+            remedy = "Send less, or JSON that is not compressed."
+            return _problem("body-refused", error.status, "The body is refused", str(error), remedy=remedy)
         case gateway.TooManyRequests():
             return _problem(
                 "too-many-requests",
@@ -187,7 +197,12 @@ def problem_of(error: BaseException) -> SentProblem | None:
 def fault() -> SentProblem:
     """The problem for an unexpected error. The log has its type and place; the caller gets no details."""
     return _problem(
-        "internal", 500, "The gateway failed", "The request failed because of an internal error.", retryable=True
+        "internal",
+        500,
+        "The gateway failed",
+        "The request failed because of an internal error.",
+        remedy="Send the same request again; if it fails again, the log of the gateway says where.",
+        retryable=True,
     )
 
 
@@ -210,14 +225,20 @@ def from_validation(error: RequestValidationError) -> SentProblem:
     return _invalid("; ".join(f"{_place(detail)} {_complaint(detail)}" for detail in details[:8]), _place(details[0]))
 
 
-def from_http(error: HTTPException) -> SentProblem:
-    """The problem for an error of the router: no such path, no such method, an unreadable body."""
+def from_http(error: HTTPException, asked: str) -> SentProblem:
+    """The problem for an error of the router: no such path, no such method, an unreadable body.
+
+    Args:
+        error: the error.
+        asked: method and path of the request.
+    """
     if error.status_code == HTTPStatus.BAD_REQUEST:
         # The parser failed without a place: nested too deeply, or a number too long.
         return _invalid("body is not readable as JSON: nest less, and write shorter numbers", "body")
     phrase = HTTPStatus(error.status_code).phrase
     remedy = "/openapi.json lists the paths, and the methods of each."
-    return _problem(phrase.lower().replace(" ", "-"), error.status_code, phrase, str(error.detail), remedy=remedy)
+    detail = f"{asked[:200]} is no endpoint"
+    return _problem(phrase.lower().replace(" ", "-"), error.status_code, phrase, detail, remedy=remedy)
 
 
 def _invalid(detail: str, field: str) -> SentProblem:

@@ -1,5 +1,6 @@
 """`/v1/webhooks`: webhooks and their deliveries."""
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter
@@ -32,7 +33,7 @@ def _kind(value: str) -> str:
 
 Url = Annotated[str, Field(min_length=1, max_length=MAX_URL)]
 Kinds = Annotated[list[Annotated[str, Field(max_length=64), AfterValidator(_kind)]], Field(min_length=1, max_length=50)]
-Threshold = Annotated[float, Field(ge=0, le=1_000, strict=False)]
+Threshold = Annotated[float, Field(ge=0, le=1_000)]
 Description = Annotated[str, Field(max_length=256), AfterValidator(printable)]
 DeliveryId = Annotated[int, Field(ge=1, le=2**63 - 1)]
 
@@ -78,8 +79,8 @@ class WebhookView(View):
     disabled_reason: str | None
     """Why Purser disabled it."""
     created_by: str
-    created_at: str
-    previous_secret_until: str | None
+    created_at: datetime
+    previous_secret_until: datetime | None
     """Time until which replaced secrets sign too."""
 
 
@@ -101,15 +102,15 @@ class DeliveryView(View):
     state: str
     """`pending`, `delivered` or `failed`."""
     tries: int
-    next_at: str | None
+    next_at: datetime | None
     """When a pending delivery is attempted next."""
     status: int | None
     error: str | None
     """`timeout`, `connection`, `protocol`, `status`, `redirect`, `target_not_allowed`, `secret_unreadable`, or
     `disabled`: it ended because its webhook was disabled."""
     duration_ms: int | None
-    created_at: str
-    ended_at: str | None
+    created_at: datetime
+    ended_at: datetime | None
 
 
 @router.post("", status_code=201)
@@ -217,7 +218,6 @@ def _sorted(kinds: list[str]) -> tuple[str, ...]:
 
 
 def _shown(hook: Webhook) -> dict[str, Any]:
-    until = hook.previous_until
     return {
         "webhook_id": hook.webhook_id,
         "url": hook.url,
@@ -227,8 +227,8 @@ def _shown(hook: Webhook) -> dict[str, Any]:
         "enabled": hook.enabled,
         "disabled_reason": hook.disabled_reason,
         "created_by": hook.created_by,
-        "created_at": hook.created_at.isoformat(),
-        "previous_secret_until": until and until.isoformat(),
+        "created_at": hook.created_at,
+        "previous_secret_until": hook.previous_until,
     }
 
 
@@ -240,10 +240,10 @@ def _delivery(one: Delivery) -> DeliveryView:
         type=one.payload["type"],
         state=one.state,
         tries=one.tries,
-        next_at=one.next_at.isoformat() if one.state == "pending" else None,
+        next_at=one.next_at if one.state == "pending" else None,
         status=one.status,
         error=one.error,
         duration_ms=one.duration_ms,
-        created_at=one.created_at.isoformat(),
-        ended_at=one.ended_at and one.ended_at.isoformat(),
+        created_at=one.created_at,
+        ended_at=one.ended_at,
     )

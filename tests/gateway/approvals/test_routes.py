@@ -177,6 +177,7 @@ async def test_the_submitter_and_roles_outside_the_rules_may_not_decide(
         "urn:purser:decision-refused",
         "submitter",
     )
+    assert own.json()["remedy"]
     bob = await decide(await gateway.client(Role.APPROVER, name="bob"), approval_id)
     assert (bob.status_code, bob.json()["reason"]) == (403, "role")
     carol = await decide(await gateway.client(Role.ADMIN, name="carol"), approval_id)

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 
+from purser.gateway.http.openapi import operations
 from tests.gateway.conftest import RunningGateway
 
 HOLD: dict[str, Any] = {"key": "k", "path": ["session:s1"], "tokens": 5}
@@ -205,14 +206,30 @@ async def test_a_body_that_is_too_large_is_refused_with_or_without_a_length(admi
     for body in (b" " * (16 * 2**20 + 1), chunks()):
         answer = await admin.post("/v1/holds", content=body, headers=headers)
         assert (answer.status_code, answer.json()["type"]) == (413, "urn:purser:body-refused")
+        assert answer.json()["remedy"]
 
 
 async def test_paths_and_methods_that_do_not_exist_are_problems_too(admin: httpx.AsyncClient) -> None:
     missing = await admin.get("/v1/nothing")
     assert (missing.status_code, missing.json()["type"]) == (404, "urn:purser:not-found")
+    assert missing.json()["detail"] == "GET /v1/nothing is no endpoint"
     assert missing.json()["remedy"] == "/openapi.json lists the paths, and the methods of each."
     wrong = await admin.delete("/v1/holds")
     assert (wrong.status_code, wrong.json()["type"]) == (405, "urn:purser:method-not-allowed")
+    assert wrong.json()["detail"] == "DELETE /v1/holds is no endpoint"
+
+
+async def test_every_list_says_in_the_same_words_that_a_cursor_was_changed(admin: httpx.AsyncClient) -> None:
+    document = (await admin.get("/openapi.json")).json()
+    lists = [
+        path
+        for _, path, operation in operations(document)
+        if "{" not in path and any(one["name"] == "cursor" for one in operation.get("parameters", ()))
+    ]
+    assert len(lists) > 5
+    for path in lists:
+        answer = await admin.get(path, params={"cursor": "-é"} | ({"by": "task"} if path == "/v1/usage" else {}))
+        _check(answer, "cursor is not valid: pass the cursor of the previous page unchanged")
 
 
 async def test_a_problem_repeats_no_text_of_the_caller(admin: httpx.AsyncClient) -> None:

@@ -75,7 +75,9 @@ def test_every_endpoint_lists_its_roles_and_problems(made: dict[str, Any]) -> No
         if path.startswith("/v1/"):
             assert operation["x-purser-roles"], path
             assert {"bearer": []} in operation["security"]
-            assert {"401", "403", "429", "503"} <= set(operation["responses"]), path
+            assert {"401", "403", "422", "429", "503"} <= set(operation["responses"]), path
+            assert {"413", "415"} <= set(operation["responses"]) or "requestBody" not in operation, path
+            assert "410" in operation["responses"] or "{session_id}" not in path, path
         else:
             assert operation["security"] == []
     for response in made["components"]["responses"].values():
@@ -96,6 +98,17 @@ def test_every_body_and_answer_has_a_schema_and_an_example_that_fits(made: dict[
         schema = content["schema"] | {"components": made["components"]}
         faults = [fault.message for fault in Draft202012Validator(schema).iter_errors(content["example"])]
         assert not faults, f"{name}: {faults}"
+
+
+def test_every_time_is_described_as_one(made: dict[str, Any]) -> None:
+    times = [
+        (f"{name}.{field}", json.dumps(shown))
+        for name, schema in made["components"]["schemas"].items()
+        for field, shown in schema.get("properties", {}).items()
+        if re.search(r"(^|_)(at|until|since)$", field) and field != "warn_at"  # ratios
+    ]
+    assert len(times) > 40
+    assert [name for name, shown in times if '"format": "date-time"' not in shown] == []
 
 
 def test_examples_of_problems_fit_their_schema(made: dict[str, Any]) -> None:

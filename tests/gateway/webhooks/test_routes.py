@@ -100,6 +100,8 @@ async def test_admins_only_manage_webhooks(gateway: RunningGateway, receiver: Re
         {"kinds": ["approval.sometime"]},
         {"kinds": ["threshold.high"]},
         {"kinds": ["task"], "least_threshold": -1},
+        {"kinds": ["task"], "least_threshold": "0.9"},
+        {"kinds": ["task"], "least_threshold": True},
         {"kinds": ["task"], "description": "a\nb"},
         {"kinds": ["task"], "secret": "mine"},
     ],

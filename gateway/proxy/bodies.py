@@ -9,7 +9,7 @@ from purser.activities.models.names import check_model_name
 from purser.budget.errors import InvalidRequest
 from purser.gateway.http.bodies import read_json
 from purser.wire.limits import MAX_CALL_TOKENS
-from purser.wire.storable import is_storable
+from purser.wire.storable import unstorable_at
 
 MAX_MESSAGES = 10_000
 MAX_TOOLS = 512
@@ -56,8 +56,8 @@ def read_body(body: type[B], content: bytes, known: set[str]) -> B:
     value = read_json(content)
     if not isinstance(value, dict):
         raise InvalidRequest("the body is not a JSON object: send an object with model")
-    if not is_storable(value):
-        raise InvalidRequest("the body contains NUL or half of a surrogate pair: remove it")
+    if (at := unstorable_at(value)) is not None:
+        raise InvalidRequest(f"{_shown(at) or 'the body'} contains NUL or half of a surrogate pair: remove it")
     if unknown := sorted(set(value) - known):
         remedy = "remove it: the gateway sets it" if unknown[0] in _NEVER else "remove it, or correct its name"
         raise InvalidRequest(f"parameter {unknown[0][:80]!r} is not passed on: {remedy}")
@@ -65,17 +65,23 @@ def read_body(body: type[B], content: bytes, known: set[str]) -> B:
         return body.model_validate(value)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False, include_context=False)
+        places = [_place(one["loc"], value) for one in found]
         # Of the alternatives of a type, the one that fits best fails deepest.
-        place, message = max(((_place(one["loc"], value), one["msg"]) for one in found), key=lambda one: len(one[0]))
-        raise InvalidRequest(f"{'.'.join(place)} is not valid: {message[:200].lower()}") from None
+        deepest = max(places, key=len)
+        wanted = dict.fromkeys(one["msg"][:200].lower() for one, at in zip(found, places, strict=True) if at == deepest)
+        raise InvalidRequest(f"{_shown(deepest)} is not valid: {', or '.join(wanted)}") from None
 
 
-def _place(location: Iterable[int | str], body: Any) -> list[str]:
+def _place(location: Iterable[int | str], body: Any) -> list[int | str]:
     """The place of an error in a body, without the alternatives of its type, which pydantic names too."""
     first, *rest = location
-    place, value = [str(first)], body.get(first)
+    place, value = [first], body.get(first)
     for part in rest:
         if part in (value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()):
-            place.append(str(part)[:80])
+            place.append(part)
             value = value[part]
     return place
+
+
+def _shown(place: Iterable[int | str]) -> str:
+    return ".".join(str(part)[:80] for part in place)

@@ -66,6 +66,24 @@ def test_a_parameter_of_messages_of_a_wrong_type_is_named(name: str, value: Any,
         read_messages(json.dumps({"model": "m", "messages": HELLO, "max_tokens": 9, name: value}).encode())
 
 
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        (5, "input should be a valid string, or input should be a valid list"),
+        ([], "input should be a valid string, or list should have at least 1 item"),
+    ],
+)
+def test_all_types_are_named_that_a_parameter_may_have(value: Any, wanted: str) -> None:
+    with pytest.raises(InvalidRequest, match=f"^input is not valid: {wanted}"):
+        read_responses(json.dumps({"model": "gpt-4o", "input": value}).encode())
+
+
+def test_the_place_of_text_that_cannot_be_stored_is_named() -> None:
+    said = [{"role": "user", "content": "Hi\0"}]
+    with pytest.raises(InvalidRequest, match=r"^messages\.0\.content contains NUL"):
+        read_chat(json.dumps({"model": "gpt-4o", "messages": said}).encode())
+
+
 @pytest.mark.parametrize("part", [{"type": "text", "text": 5}, {"type": "text"}])
 def test_a_part_of_text_without_text_is_named(part: dict[str, Any]) -> None:
     with pytest.raises(Unsupported, match="a part of type 'text' without its content"):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -107,7 +108,7 @@ async def _invalid(_: Request, error: Exception) -> Response:
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.scope["path"]
-    problem = from_http(error, f"{request.method} {path}")
+    problem = from_http(error, f"{request.method} {quote(path)}")
     answer = proxy.in_words(problem, path) or problem.response()
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         answer.headers["Allow"] = ", ".join(_methods(request))

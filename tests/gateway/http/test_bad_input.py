@@ -213,6 +213,7 @@ async def test_paths_and_methods_that_do_not_exist_are_problems_too(admin: httpx
     missing = await admin.get("/v1/nothing")
     assert (missing.status_code, missing.json()["type"]) == (404, "urn:purser:not-found")
     assert missing.json()["detail"] == "GET /v1/nothing is no endpoint"
+    assert (await admin.get("/v1/a%0Ab")).json()["detail"] == "GET /v1/a%0Ab is no endpoint"
     assert missing.json()["remedy"] == "/openapi.json lists the paths, and the methods of each."
     wrong = await admin.delete("/v1/holds")
     assert (wrong.status_code, wrong.json()["type"]) == (405, "urn:purser:method-not-allowed")

@@ -82,6 +82,19 @@ def test_it_is_the_same_error_as_the_gateways_and_repeats_no_value(build: Callab
     assert raised.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("build", "detail"),
+    [
+        (lambda: holds.ask(["session:s1"], 0), "tokens is not valid: input should be greater than or equal to 1"),
+        (lambda: holds.ask(["session:s1"], 5, key="a\n"), "key is not valid: use printable characters"),
+    ],
+)
+def test_it_is_in_the_words_of_the_gateway(build: Callable[[], Any], detail: str) -> None:
+    with pytest.raises(InvalidRequest) as raised:
+        build()
+    assert raised.value.problem.detail == detail
+
+
 def test_what_is_sent_is_json_in_utf_8() -> None:
     with httpx.Client(base_url="http://127.0.0.1:9", verify=False) as http:
         request = request_of(http, sessions.append("s1", ({"content": "ü"},), key=""), Patience())

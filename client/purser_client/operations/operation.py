@@ -123,5 +123,11 @@ def checked(build: Callable[P, Operation[M]]) -> Callable[P, Operation[M]]:
 
 def _invalid(error: ValidationError) -> InvalidRequest:
     found = [(".".join(map(str, one["loc"])), one["msg"]) for one in error.errors(include_input=False)]
-    detail = "; ".join(f"{place or 'body'} is not valid: {text}" for place, text in found)
+    detail = "; ".join(f"{place or 'body'} is not valid: {_complaint(text)}" for place, text in found)
     return invalid(detail, CORRECT, found[0][0])
+
+
+def _complaint(message: str) -> str:
+    """What is wrong, in the words of the gateway."""
+    text = message.removeprefix("Value error, ")
+    return f"{text[0].lower()}{text[1:]}"

@@ -14,8 +14,7 @@ from purser.context.compression.extracts.uptake import Uptake
 from purser.context.compression.requests import CountText, Passage, SummarySource
 from purser.context.conversation.dates import absolute_dates
 from purser.context.conversation.kinds import Composition, Kind
-from purser.context.conversation.wording import CJK, asks, names, numbers, questions, sentences, times, words
-from purser.context.facts.languages import languages_of
+from purser.context.conversation.wording import CJK, asks, numbers, questions, sentences, times, words
 
 _WHOLE_SHARE, _WHOLE_SHARE_OF_ANSWERS = 2, 8
 """A message picked as a whole takes at most half of the room, or an eighth if a model wrote it; longer ones are picked
@@ -40,7 +39,7 @@ _OUTCOMES = 2.0
 """Weight of what agents with tools conclude: most of what they write repeats the task, plans or quotes."""
 
 _HOLLOW = 0.25
-"""Weight of a question to an assistant that names nothing: once it is answered, only the answer counts."""
+"""Weight of a message to an assistant that only asks: once it is answered, the answer counts."""
 _LISTED, _QUOTED = 0.25, 0.5
 """Weight of entries that an agent lists, and of sentences of a page that it quotes, where nobody takes them up."""
 _DENIED = 0.5
@@ -51,12 +50,6 @@ _OFFERED = 0.5
 """Weight of entries that a lone agent lists for its user."""
 _LEAST_ALIKE = 3
 """Sentences of pages with the same opening from which on only the last one counts."""
-
-_COMMON_NOUN = re.compile(
-    r"(?i:\b(?:der|die|das|de[nms]|(?:k?ein|[mds]ein|ihr|unser|eu(?:er|re)|dies|jed|welch|manch|viel|wenig|all)\w{0,2}"
-    r"|noch))(?: [a-zäöüß]+e[nmrs]?)? [A-ZÄÖÜ][\w-]+|\b(?:Sie|Ihnen|Ihre?[nmrs]?)\b"
-)
-"""German words that are capitalized and name nothing: a noun after its article, and the polite "you"."""
 
 _LINE = re.compile(r"(?P<speaker>[^:(]{1,200}?)(?: \((?:asked “(?P<question>[^”]*)”)?[^)]*\)){0,2}: (?P<text>.*)")
 """A line of an extract, see `_label`; the speaker may have a name after its role."""
@@ -232,11 +225,8 @@ def _heavy(passages: Sequence[Passage]) -> frozenset[str]:
 
 
 def _is_hollow(text: str) -> bool:
-    """Whether a text asks without naming anything."""
-    if not asks(text) or numbers(words(text)) or times(text):
-        return False
-    german = any(language.capitalizes_nouns for language in languages_of(text))
-    return not names(_COMMON_NOUN.sub(lambda match: match[0].lower(), text) if german else text)
+    """Whether a text only asks, and gives neither a number nor a time to go by."""
+    return bool(text) and all(map(asks, sentences(text))) and not numbers(words(text)) and not times(text)
 
 
 def _is_denied(passages: Sequence[Passage], place: int) -> bool:
@@ -262,10 +252,10 @@ def _weight_of_agent(part: str, place: int, uptake: Uptake, *, page: bool, alone
 
 
 def _records(passages: Sequence[Passage], most_tokens: int, count: CountText) -> Iterator[tuple[Unit, int]]:
-    room = most_tokens // min(_RECORD_SHARE, max(1, len(passages)))
+    room = max(most_tokens // min(_RECORD_SHARE, max(1, len(passages))), min(_SHORT, most_tokens // 3))
     for record in records(passages):
         text, tokens = _fitting("tool", record.text, room, count)
-        if tokens <= room:
+        if text and tokens <= room:
             weight = _CHANGES if record.named or is_change(record.call.name) else 1.0
             yield Unit(_line("tool", text), text, record.place, weight=weight), tokens
 

@@ -94,3 +94,19 @@ def test_what_the_next_speaker_denies_counts_less_and_the_denial_is_an_answer(st
 def test_no_is_an_answer_to_a_question_and_a_polite_word_denies_nothing(said: str, reply: str) -> None:
     first, *_ = (unit for unit, _ in units(SummarySource.of("", [assistant(said), user(reply)]), 2_000, len))
     assert first.weight == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "weight"),
+    [
+        ("Which one would you take in Lisbon?", 0.25),
+        ("Was macht das Daniell-Element?", 0.25),
+        ("有没有静音的？", 0.25),
+        ("Have you a table for 12 people?", 2.0),
+        ("My son is allergic to nuts. What can he eat?", 2.0),
+    ],
+)
+def test_a_message_that_only_asks_counts_little_once_it_is_answered(said: str, weight: float) -> None:
+    answer = assistant("That depends on a few things that I would like to look up for you first, so give me some time.")
+    asked, *_ = (unit for unit, _ in units(SummarySource.of("", [user(said), answer]), 400, len))
+    assert asked.weight == weight

@@ -2,12 +2,15 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
+from purser.context.compression.extracts.uptake import marked_words
 from purser.context.compression.requests import Call, Passage
+from purser.context.conversation.wording import CJK
 
 _LONGEST = 160
 """Characters of a value or a line of plain text; longer ones end with an ellipsis."""
@@ -17,17 +20,43 @@ _REFERENCE = re.compile(r"\b(?=\w*\d)[\w-]{4,}\b")
 """Ids, dates and long numbers: what a later message refers to."""
 _VERB = re.compile(
     r"(?:^|[_\W])(?:get|list|find|search|read|fetch|show|look|check|view|describe|query|count"
+    r"|laden|lesen|suchen|zeigen|abfragen|pr[uü]fen|buscar|consultar|listar|leer|ler|ver|chercher|consulter|lister|lire"
+    r"|voir"
     r"|(?P<changes>add|apply|approve|assign|book|cancel|change|close|commit|confirm|create|delete|deploy|edit|exchange"
     r"|insert|modify|move|order|pay|post|publish|put|refund|register|remove|rename|reserve|return|run|schedule|send|set"
-    r"|submit|transfer|update|upload|write))(?=[_\W]|(?-i:[A-Z])|$)",
+    r"|submit|transfer|update|upload|write"
+    r"|anlegen|[aä]ndern|bestellen|bezahlen|buchen|erstatten|erstellen|l[oö]schen|senden|stornieren|umbuchen|verschieben"
+    r"|abrir|alterar|actualizar|atualizar|borrar|cambiar|cancelar|confirmar|crear|criar|desplegar|devolver|eliminar|enviar"
+    r"|excluir|modificar|pagar|reservar"
+    r"|annuler|changer|confirmer|cr[eé]er|d[eé]placer|envoyer|modifier|payer|rembourser|r[eé]server|supprimer))"
+    r"(?=[_\W]|(?-i:[A-Z])|$)",
     re.IGNORECASE,
 )
 """What a tool does: the first verb of its name, because `get_order` orders nothing."""
 _DECIDES = re.compile(
     r"(?i:amount|balance|price|total|cost|fee|fare|limit|quota|points|refund|status|state|result|error|success|fail"
-    r"|available|answer|output)"
+    r"|available|answer|output|betrag|preis|summe|fehler|ergebnis|importe|precio|saldo|estado|montant|prix|solde|statut"
+    r"|erreur|résultat|preço|valor|金额|价格|余额|状态|结果|错误|金額|料金|合計|状態|結果)"
 )
 """Amounts and outcomes, by the name of their field."""
+_FAILS = re.compile(
+    r"(?i:error|exception|denied|refused|timed? ?out|traceback)|\b(?i:fail(?:s|ed|ure)?|fatal|panic|expired)\b"
+)
+"""Lines of plain text that tell why something did not work."""
+_REFERRED, _FAILED, _DECIDING, _OTHER = range(4)
+"""Ranks of rows, best first."""
+_CJK_MARK = 4
+"""Characters that stand for a name where words have no spaces."""
+_RULER = re.compile(r"[\W_]*")
+"""A line without a letter or digit, such as that under the head of a table."""
+
+
+class _Row(NamedTuple):
+    """A part of an outcome that is shown whole or not at all."""
+
+    text: str
+    of: str = ""
+    """The list of which it is an entry; empty for a field."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +65,12 @@ class Record:
 
     place: int
     """Index of the message that calls."""
+    answered: int
+    """Index of the message with the result."""
     call: Call
     result: str
-    used: frozenset[str]
-    """References of later messages."""
+    used: Mapping[str, int]
+    """Index of the last message that says a mark; results do not count."""
     seen: frozenset[str]
     """What results of earlier calls say."""
     named: bool = False
@@ -53,29 +84,47 @@ class Record:
 
         Args:
             most_characters: room of the record.
+
+        Returns:
+            The record; empty where no row of the outcome fits.
         """
-        arguments = _parsed(self.call.arguments)
-        asked = _rows(arguments) if isinstance(arguments, dict | list) else _lines(self.call.arguments)
-        rows = self.rows
-        wanted = [self._rank(row) for row in rows]
-        head = f"{self.call.name}({_some(asked, [0] * len(asked), ', ', most_characters // 2)}) → "
-        return head + _some(rows, wanted, " / ", most_characters - len(head))
+        asked = [row.text for row in _shown(self.call.arguments)]
+        head = f"{self.call.name}({_some(asked, range(len(asked)), ', ', most_characters // 2) or '…'}) → "
+        shown = _some(self.rows, self._order, " / ", most_characters - len(head))
+        return f"{head}{shown}" if shown else ""
 
     @cached_property
     def rows(self) -> list[str]:
         """The whole outcome, row by row."""
-        return self._outcome(_parsed(self.call.arguments))
+        return [row.text for row in self._rows]
 
-    def _outcome(self, arguments: Any) -> list[str]:
-        known = {str(one) for one in _leaves(arguments)}
-        found = _parsed(self.result)
-        rows = _rows(found, known) if isinstance(found, dict | list) else _lines(self.result)
-        return rows or ["nothing"]
+    @cached_property
+    def _rows(self) -> list[_Row]:
+        known = {str(one) for one in _leaves(_parsed(self.call.arguments))}
+        return _shown(self.result, known) or [_Row("nothing")]
 
-    def _rank(self, row: str) -> int:
-        """The lower, the sooner a row is shown."""
-        rank = 0 if not self.used.isdisjoint(references(row)) else 1 if decides(row) else 2
-        return rank + 3 * (row in self.seen)
+    @cached_property
+    def _order(self) -> list[int]:
+        """Places of the rows to show, best first: those that later messages refer to, failures, amounts and outcomes.
+
+        Of a list with entries of the first two kinds, only these are shown: who chose one of twenty flights never asks
+        for the others.
+        """
+        marked = [marks(row) for row in self.rows]
+        spread = Counter(mark for own in marked for mark in own)
+        # What several rows share, such as a year, refers to none of them.
+        hits = [sum(spread[one] == 1 and self.used.get(one, 0) > self.answered for one in own) for own in marked]
+        ranks = [
+            _REFERRED if hit else _FAILED if _FAILS.search(row) else _DECIDING if decides(row) else _OTHER
+            for row, hit in zip(self.rows, hits, strict=True)
+        ]
+        narrowed = {row.of for row, rank in zip(self._rows, ranks, strict=True) if rank <= _FAILED and row.of}
+        places = [
+            place
+            for place, row in enumerate(self._rows)
+            if ranks[place] <= _FAILED or row.of not in narrowed or (place == 0 and _is_table(self._rows))
+        ]
+        return sorted(places, key=lambda place: (self.rows[place] in self.seen, ranks[place], -hits[place], place))
 
 
 def records(passages: Sequence[Passage]) -> Iterator[Record]:
@@ -89,31 +138,31 @@ def records(passages: Sequence[Passage]) -> Iterator[Record]:
             found.append((asked, place, call))
         calls |= {call.id: (place, call) for call in passage.calls}
     last = {(call.name, call.arguments): answered for _, answered, call in found}
-    used, later = set[str](), len(passages)
+    used = {
+        mark: place
+        for place, passage in enumerate(passages)
+        if passage.role != "tool"
+        for mark in (marks(passage.text) if found else ())
+    }
     named = {reference for passage in passages if passage.role == "user" for reference in references(passage.said)}
-    retained: list[tuple[int, int, Call, frozenset[str], bool]] = []
+    retained: list[tuple[int, int, Call, bool]] = []
     for asked, answered, call in reversed(found):
-        while later > answered + 1:
-            later -= 1
-            if passages[later].role != "tool":
-                used |= references(passages[later].text)
         if is_change(call.name) or last[call.name, call.arguments] == answered:
             own = references(call.arguments)
-            retained.append((asked, answered, call, frozenset(used), not named.isdisjoint(own)))
+            retained.append((asked, answered, call, not named.isdisjoint(own)))
             if is_change(call.name):
                 named |= own
     seen = set[str]()
-    for asked, answered, call, after, is_named in reversed(retained):
-        record = Record(asked, call, passages[answered].said, after, frozenset(seen), is_named)
+    for asked, answered, call, is_named in reversed(retained):
+        record = Record(asked, answered, call, passages[answered].said, used, frozenset(seen), is_named)
         yield record
         seen.update(record.rows)
 
 
 def outcome(text: str, most_characters: int) -> str:
     """The output of a tool whose call is unknown, line by line."""
-    found = _parsed(text)
-    rows = _rows(found) if isinstance(found, dict | list) else _lines(text)
-    return _some(rows, [0] * len(rows), " / ", most_characters)
+    rows = [row.text for row in _shown(text)]
+    return _some(rows, range(len(rows)), " / ", most_characters)
 
 
 def is_change(name: str) -> bool:
@@ -132,13 +181,22 @@ def references(text: str) -> set[str]:
     return set(_REFERENCE.findall(text))
 
 
-def _some(rows: Sequence[str], ranks: Sequence[int], between: str, most_characters: int) -> str:
-    """As many rows as fit, in their order: those of the lowest rank first."""
+def marks(text: str) -> set[str]:
+    """What a later message repeats of something that it refers to: references, names, and where words have no spaces,
+    a few characters of each."""
+    runs = (run[at : at + _CJK_MARK] for run in CJK.findall(text) for at in range(len(run) - _CJK_MARK + 1))
+    return {*references(text), *marked_words(text), *runs}
+
+
+def _some(rows: Sequence[str], order: Sequence[int], between: str, most_characters: int) -> str:
+    """As many rows as fit, in their order: the first in `order` first."""
     picked, room = set[int](), most_characters
-    for place in sorted(range(len(rows)), key=lambda place: (ranks[place], place)):
+    for place in order:
         if len(rows[place]) + len(between) <= room:
             picked.add(place)
             room -= len(rows[place]) + len(between)
+    if rows and not picked:
+        return ""
     left = len(rows) - len(picked)
     return between.join([*(rows[place] for place in sorted(picked)), *([f"… {left} more"] if left else [])])
 
@@ -161,26 +219,41 @@ def _items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _lines(text: str) -> list[str]:
-    return [_line(line) for line in text.splitlines() if line.strip()]
+def _shown(text: str, known: Set[str] = frozenset()) -> list[_Row]:
+    """The rows of a JSON value, or else the lines of a text that say something."""
+    found = _parsed(text)
+    if isinstance(found, dict | list):
+        return _rows(found, known)
+    return [_Row(_line(line), "lines") for line in text.splitlines() if not _RULER.fullmatch(line)]
 
 
-def _rows(value: Any, known: Set[str] = frozenset()) -> list[str]:
+def _is_table(rows: Sequence[_Row]) -> bool:
+    """Whether the first lines of a text have as many cells, so that the first one names the columns."""
+    head, *others = (row.text if row.of == "lines" else "" for row in rows[:2])
+    return any(0 < head.count(mark) == one.count(mark) for one in others for mark in "|,;")
+
+
+def _rows(value: Any, known: Set[str] = frozenset()) -> list[_Row]:
     """A value as rows: the fields of an object, the entries of a list; empty and known values are left out."""
     if isinstance(value, list):
-        return [text for row in value if (text := _flat(row, known))]
+        return [_Row(text, "list") for row in value if (text := _flat(row, known))]
     if not isinstance(value, dict):
-        return [_line(str(value))]
-    found: list[str] = []
+        return [_Row(_line(str(value)))]
+    found: list[_Row] = []
     for name, one in value.items():
         entries = one.items() if isinstance(one, dict) else list(enumerate(one)) if isinstance(one, list) else ()
         rows = [(key, row) for key, row in entries if isinstance(row, dict)]
         if rows and len(rows) == len(entries):
             found += (
-                f"{name}{f' {key}' if isinstance(key, str) else ''}: {_flat(row, {str(key)})}" for key, row in rows
+                _Row(f"{name}{f' {key}' if isinstance(key, str) else ''}: {_flat(row, {str(key)})}", name)
+                for key, row in rows
             )
-        elif text := _flat(one, known):
-            found.append(f"{name}: {text}")
+        elif (text := _flat(one, known)) and len(text) > _LONGEST and isinstance(one, dict):
+            found += _rows(one, known)
+        elif len(text) > _LONGEST and isinstance(one, list):
+            found += (_Row(f"{name}: {row.text}", name) for row in _rows(one, known))
+        elif text:
+            found.append(_Row(f"{name}: {text}"))
     return found
 
 

@@ -22,7 +22,7 @@ class Uptake:
         self._first: dict[str, int] = {}
         self._users: dict[str, set[str]] = defaultdict(set)
         for place, passage in enumerate(passages):
-            for word in _words(passage.text) if passage.role != "tool" else ():
+            for word in marked_words(passage.text) if passage.role != "tool" else ():
                 self._first.setdefault(word, place)
                 self._users[word].add(passage.speaker)
 
@@ -34,10 +34,10 @@ class Uptake:
             place: index of the message.
         """
         own = self._speakers[place]
-        return any(self._users[word] - {own} for word in _words(part) if self._first.get(word) == place)
+        return any(self._users[word] - {own} for word in marked_words(part) if self._first.get(word) == place)
 
 
-def _words(text: str) -> set[str]:
+def marked_words(text: str) -> set[str]:
     """Words with a capital letter or a digit before their last two letters, and titles.
 
     They tell what something is about in any language.

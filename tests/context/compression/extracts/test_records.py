@@ -149,3 +149,56 @@ def test_a_call_about_what_the_request_or_a_later_change_names_goes_before_other
     assert named == ['{"order": "A-1009"}', '{"payment": "P-5005"}', '{"order": "A-1009", "payment": "P-5005"}']
     lines = extract(SummarySource.of("", history), 130, count).splitlines()
     assert any(line.startswith("tool: get_order(order: A-1009)") for line in lines)
+
+
+def test_of_a_list_only_the_entries_that_later_messages_refer_to_are_shown() -> None:
+    flights = [{"flight": f"HAT{number}", "price": number, "date": "2024-05-21"} for number in range(100, 140)]
+    [record] = told(
+        calls("c1", "search", to="JFK"),
+        result("c1", json.dumps({"status": "ok", "flights": flights})),
+        user("HAT117, please. On 2024-05-21 I have time."),
+    )
+    text = record.text(1_000)
+    assert text == "search(to: JFK) → status: ok / flights: HAT117, price 117, 2024-05-21 / … 39 more"
+
+
+def test_a_row_that_a_later_message_names_is_found_in_any_script() -> None:
+    sizes = "studio | churn | members\n--- | --- | ---\n" + "\n".join(
+        f"{studio} | 0.{number} | {number}0" for number, studio in enumerate(("Bonn", "Essen", "Duisburg", "Kiel"), 11)
+    )
+    goods = [{"商品": f"{kind}空气净化器", "价格": 1000} for kind in ("凌云大风量", "清源静音型", "北辰旗舰款")]
+    table, found = told(
+        calls("c1", "query", by="studio"),
+        result("c1", sizes),
+        assistant("Duisburg is the worst."),
+        calls("c2", "search", word="净化器"),
+        result("c2", json.dumps(goods)),
+        assistant("推荐清源静音型。"),
+    )
+    assert table.text(1_000) == "query(by: studio) → studio | churn | members / Duisburg | 0.13 | 130 / … 3 more"
+    assert found.text(1_000) == "search(word: 净化器) → 清源静音型空气净化器, 价格 1000 / … 2 more"
+
+
+def test_of_a_log_the_lines_that_tell_of_a_failure_are_shown() -> None:
+    lines = [f"INFO request {number} took {number} ms" for number in range(40)]
+    lines.insert(25, "ERROR upstream=payments certificate has expired")
+    [record] = told(calls("c1", "logs", of="checkout"), result("c1", "\n".join(lines)))
+    assert record.text(1_000) == "logs(of: checkout) → ERROR upstream=payments certificate has expired / … 40 more"
+
+
+def test_a_long_object_is_shown_field_by_field_where_it_does_not_fit_whole() -> None:
+    member = {"name": "Ada Moreno", "tier": "gold", "notes": "called twice " * 12, "balance": 140, "city": "Lisbon"}
+    [record] = told(calls("c1", "member", id="M-1"), result("c1", json.dumps({"code": 0, "data": member})))
+    assert record.text(60) == "member(id: M-1) → code: 0 / tier: gold / balance: 140 / … 3 more"
+
+
+def test_a_call_whose_outcome_has_no_room_is_left_out() -> None:
+    history = [calls("c1", "read", path="a"), result("c1", "word " * 30)]
+    assert told(*history)[0].text(100) == ""
+    assert "tool:" not in extract(SummarySource.of("", [user("Read a."), *history]), 30, count)
+
+
+@pytest.mark.parametrize("name", ["cambiar_cita", "bestellung_stornieren", "annuler", "criarPedido"])
+def test_tools_change_something_in_other_languages_too(name: str) -> None:
+    assert is_change(name)
+    assert not is_change("consultar_cambiar")

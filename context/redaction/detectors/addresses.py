@@ -14,7 +14,8 @@ from purser.context.redaction.findings import Found
 _CJK = r"\u1100-\u11ff\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _OTHER = rf"(?:[^\W{_CJK}]|[.+%~'-])"
 _LABEL = rf"(?:(?>(?:[^\W_{_CJK}]|-)+)|[{_CJK}]++)"
-_DOMAIN = rf"@(?P<domain>{_LABEL}(?>(?:\.{_LABEL})+)|localhost(?![\w-]))"
+# The ideographic full stop separates labels too, but after a name with dots it ends the sentence.
+_DOMAIN = rf"@(?P<domain>{_LABEL}(?>(?:\.{_LABEL})+)|[A-Za-z0-9-]++(?>(?:[。｡][A-Za-z0-9-]++)+)|localhost(?![\w-]))"
 _EMAILS = (
     re.compile(rf'(?P<local>"[^"@\n]{{1,64}}+"){_DOMAIN}'),
     # Each run of letters is scanned once from its start, so the time is linear.
@@ -49,7 +50,7 @@ def _host(domain: str) -> str:
     """The longest prefix of a dotted name that can be a host; empty if there is none."""
     if domain == "localhost":
         return domain
-    labels = domain.rstrip("-").split(".")
+    labels = re.split("[.。｡]", domain.rstrip("-"))
     if labels[-1].lower() in _NO_TOP:
         return ""
     while len(labels) > 1 and not _is_top(labels[-1]):
@@ -58,7 +59,7 @@ def _host(domain: str) -> str:
         return ""
     if known := _CJK_TOP.match(labels[-1]):
         labels[-1] = known[0]
-    return ".".join(labels)
+    return domain[: sum(map(len, labels)) + len(labels) - 1]
 
 
 def _is_top(label: str) -> bool:
@@ -74,7 +75,8 @@ def _same_email(local: str, domain: str) -> str:
 # --- IP --------------------------------------------------------------------------------------------------------------
 
 _V4 = re.compile(
-    r"""(?:(?<![A-Za-z0-9_.+~=<>-]) | (?<=[^=<>~!+:]=) | (?<=<)(?=[\d.]{7,15}>)
+    r"""(?:(?<![A-Za-z0-9_.+~^=<>-]) | (?<=[^=<>~!+:]=) | (?<=<)(?=[\d.]{7,15}>)
+       | (?<=[-=]>) | (?<=[\w"'/]>)(?=[\d.]{7,15}</)
        | (?<=\d\.\d-) | (?<=\d\.\d\d-) | (?<=\d\.\d{3}-))
     (?:(?<![A-Za-z0-9]/) | (?=[\d.]{7,15}:\d))
     \d{1,3}(?:\.\d{1,3}){3}(?![A-Za-z0-9_]|\.\d|-[A-Za-z])""",
@@ -84,16 +86,20 @@ _V6 = re.compile(
     r"(?:(?<![\w:.])|(?<=[A-Za-z]:)(?!:))[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*+(?>(?:\.\d{1,3}){0,3})(?!\w)", re.ASCII
 )
 _VERSION = re.compile(
-    rf"(?:(?<![^\W_{_CJK}])(?:v|ver|versions?|release[ds]?|build|rev|revision|firmware|section|chapter|clause|oid"
-    r"|vers[ãa]o|versi[óo]n|wersja|seç[ãa]o|sección|kapitel|abschnitt|chapitre|capítulo|article|глава|раздел|пункт|верси\w)"
-    r"|版本号?|第|§|バージョン|버전)[\s\"':=#]{0,4}\Z",
+    rf"(?:(?<![^\W_{_CJK}])(?:v|ver|vers|releases?|build|rev|revision|firmware|section|chapter|clause|oid|tag|schema|spec"
+    r"|migration|protocol|bootloader|modem|bios|lib\w{1,20}|sdk|driver|hotfix|e\.?c\.?"
+    r"|kapitel|abschnitt|ziffer|abb|abbildung|fig(?:ure)?|table|tab|annex|anhang|appendix|paragraph\w{0,3}|punto|punkt"
+    r"|chapitre|capítulo|capitolo|article|artikel|artigo|artículo|articolo|sección|seç[ãa]o|sezione|hoofdstuk|rozdział"
+    r"|глава|раздел|пункт|верси\w|sürüm|verzi[aeóo]|wersj[aię]|versjon)"
+    r"|(?<![^\W\d_])\w{0,20}vers(?:ions?|ión|ão|ao|ione|ie|ione)|版本号?|第|§|バージョン|버전|[<>~]=|~>|\^|[\w-]/[\w.-]{1,60}:(?=\Z))"
+    r"\.?[\s\"':=#(>]{0,4}\Z",
     re.IGNORECASE,
 )
 _SOFTWARE = re.compile(
     r"""(?<![A-Za-z0-9_])(?:(?:up|down)grad\w{0,4}|updat\w{1,4}|releas\w{1,3}|versions?|plug-?ins?|themes?|patch\w{0,3}|drivers?
       |firmware|changelog|install\w{0,3}|packages?|pip|conda|apt|npm|yum|brew|chrome|firefox|safari|edge|opera|webkit
       |apps?|aktualisier\w{1,3}|mise[ ]à[ ]jour|a[ck]?tualiz\w{1,5}|fixed[ ]in|since|requires?|prior[ ]to|older[ ]than
-      |newer[ ]than|обновл\w{1,6}|верси\w{1,3})(?![A-Za-z0-9_])|版本|升级
+      |newer[ ]than|earlier[ ]than|обновл\w{1,6}|верси\w{1,3})(?![A-Za-z0-9_])|版本|升级
       |更新|插件""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -101,7 +107,9 @@ _NETWORK = re.compile(
     r"""(?<![A-Za-z0-9])(?:ips?|ipv4|addr\w{0,5}|address\w{0,2}|hosts?|servers?|clients?|peers?|from|at|via|ping\w{0,3}|gateway|dns
       |subnet|proxy|log(?:in|ged|on)\w{0,3}|connect\w{0,4}|block\w{0,3}|remote|source|src|dst|listen\w{0,3}|bind
       |nodes?|router
-      |vpn|ssh|curl|traceroute|adresse|dirección|endereço|servidor|serveur|адрес\w{0,2}|сервер\w{0,2})(?![A-Za-z0-9])
+      |vpn|ssh|curl|traceroute|adresse|dirección|endereço|servidor|serveur|адрес\w{0,2}|сервер\w{0,2}
+      |visitor|attacker|request\w{0,3}|bann?\w{0,3}|vo[nm]|zugriff|anfrage\w?|verbind\w{0,5}|anmeld\w{0,4}|rechner|angreifer
+      |gesperrt|depuis|acc[èe]s|connexion|desde|acc?es[so]o|conexi[óo]n|conexão|dal(?:l')?|connessione|serwer\w?|adres\w{0,2})(?![A-Za-z0-9])
       |地址|服务器|主机|アドレス|サーバ""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -110,7 +118,9 @@ _NAME = re.compile(
 )
 _PORT = re.compile(r"[:/]\d")
 _PINNED = re.compile(r"=\Z")
-_HEADING = re.compile(r"[ ](?:[A-Z][a-z]|\(\d)")
+_START_OF_LINE = re.compile(r"(?:\A|\n)\#{0,3}[ ]?\[?\Z")
+_HEADING = re.compile(r"[ ](?:[A-Z][a-z]|\(\d)|\]?[ ]-[ ]\d{4}-\d\d-\d\d(?=\n|\Z)")
+_PUBLISHED = re.compile(r"[ ](?:has[ ]been[ ]|was[ ]|is[ ])?(?:released|out[ ]now)(?!\w)")
 _COLUMN = re.compile(r"(?:\A|\n)[A-Za-z][\w.-]{1,60}[ ]{2,60}\Z")
 _PACKAGE = re.compile(r"(?:\A|\n)[A-Za-z][\w.-]{1,60}[ ]{2,60}\d{1,5}\.\d{1,5}(?:\.\w{1,9})?[ ]*(?=\n|\Z)")
 _LOOK_BACK = 48
@@ -146,8 +156,10 @@ def _is_version(view: str, match: re.Match[str]) -> bool:
         return False
     if software or _NETWORK.search(view, before, start):
         return bool(software)
-    at_start_of_line = not view[view.rfind("\n", 0, start) + 1 : start] if before + 1 >= start else False
-    return bool(_NAME.search(view, before, start) or (at_start_of_line and _HEADING.match(view, match.end())))
+    if _NAME.search(view, before, start) or _PUBLISHED.match(view, match.end()):
+        return True
+    at_start_of_line = _START_OF_LINE.search(view, max(0, start - 5), start)
+    return bool(at_start_of_line and _HEADING.match(view, match.end()))
 
 
 def _v4(written: str) -> str | None:

@@ -28,20 +28,24 @@ _ACCOUNT = re.compile(
     r"(?<![A-Za-z0-9_])[A-Za-z]{2}\d\d(?:[ -][A-Za-z0-9]{4}){4,7}[ -][A-Za-z0-9]{1,4}(?![A-Za-z0-9_])"
 )
 _GROUP = re.compile(r"\d+")
-_GAP = re.compile(r"[ \t]{1,3}|[ ]?[.\-/_·•|,*][ ]?|[ ]?-?[ ]?(?:\r?\n|\\n)[ >]{0,4}")
+_USUAL_GAP = re.compile(r"[ \t]{1,3}|[ ]?[.\-/_·•*][ ]?|[ ]?-?[ ]?(?:\r?\n|\\n)[ >]{0,4}")
+_GAP = re.compile(rf"{_USUAL_GAP.pattern}|[ \t]{{4,8}}|[ ]{{0,2}}[^\w\s{TAKEN}]{{1,3}}[ ]{{0,2}}")
+_LIST = re.compile(r"[,;|:=]|[ ]{4}")
+"""What separates the items of a list, or what is computed."""
 _SHAPE = re.compile(r"4 4 4 [1-4](?: [1-3])?|4 6 [45]|1[2-9]|(?:1 ){11,18}1")
 _CODED = re.compile(r"4 4 4 4 [34]|4 6 5 4")
 """A card with its security code."""
 _NEVER = re.compile(
     r"""(?:(?<![A-Za-z0-9])(?:imei|meid|imsi|iccid|esn|sim|serial|s/n|tracking|parcel|shipment|awb|order|invoice|ticket|case|booking
       |reservation|transaction|txn|trx|ad(?:vert)?|(?:ca-)?pub|slot|client|publisher|campaign|creative|pixel|group
-      |post|tweet|status
+      |post|tweet|status|ad[ ]?set|(?<!card[ _-])id|licen[cs]e[ ]key|ref(?:erence)?|r[ée]f(?:\.|[ée]r\w{1,6})
       |video|channel|isbn|ean|upc|gtin|barcode|sku|part|model|udi|uid|pid|timestamp|epoch|nanos|hash|seed
-      |sendungs\w*|bestell\w*
-      |commande|pedido|заказ\w?)
-      |广告\w?|订单|单号|流水号|运单|快递|串号|编号|序列号|注文|製造|伝票)
-    [ _-]?(?:id|ids|no|nr|num|numbers?|code|ref|号码?|nummer|番号|number\ is)?[\s"'`:=#./：-]{0,4}(?:(?:is|ist|est
-      |es|是|为)[ ]?)?\Z""",
+      |sendungs\w*|paket\w*|bestell\w*|auftrag\w*|vorgangs\w*
+      |commande|suivi|colis|pedido|seguimiento|env[íi]o|rastre\w*|encomenda|ordine|spedizione|order(?:nummer|nr)|zending\w*
+      |zam[óo]wieni\w*|przesyłk\w*|paczk\w*|заказ\w?|отправлени\w|трек(?:-номер)?)
+      |广告\w?|订单|单号|流水号|运单|快递|串号|编号|序列号|注文|製造|伝票|お問い合わせ|追跡|송장|주문|운송장)
+    [ _-]?(?:id|ids|no|nr|num|numbers?|code|ref|号码?|nummer|番号|번호|number\ is)?[\s"'`:=#./：-]{0,4}(?:(?:is|ist|est
+      |es|é|è|是|为|は)[ ]?)?\Z""",
     re.VERBOSE | re.IGNORECASE,
 )
 _CUE = re.compile(
@@ -59,6 +63,10 @@ _GLUED_AFTER = re.compile(
     r"_?(?:exp|cvv|cvc|visa|card|master|amex|and|valid|please|pls|thanks|thx|ok|mm|with|is|on|for|usd|eur|x{2})",
     re.IGNORECASE,
 )
+_PHONE = re.compile(r"(?:phone|mobile|tel|fax|cell|handy|whatsapp|sms|msisdn)[\s\"'`:=/]{0,4}\Z", re.IGNORECASE)
+_LONGEST_PHONE = 15
+_WORD = re.compile(r"[^\W\d_]{3,30}(?![\w-])")
+_EXPIRY = re.compile(r"-(?:0[1-9]|1[0-2])[-/]\d\d(?:\d\d)?(?!\d)")
 _LOOK_BACK = 60
 _MOST_GROUPS = 19
 
@@ -105,7 +113,7 @@ def _from_group(view: str, groups: list[re.Match[str]], first: int) -> tuple[Fou
 
 def _may_start(view: str, start: int) -> bool:
     before = view[start - 1 : start]
-    if before in (".", "-") and view[start - 2 : start - 1].isdigit():
+    if before == "+" or (before in (".", "-") and view[start - 2 : start - 1].isdigit()):
         return False
     if before.isascii() and (before.isalpha() or before in "_-") and before:
         return bool(_GLUED_BEFORE.search(view, max(0, start - 16), start)) or (
@@ -114,11 +122,13 @@ def _may_start(view: str, start: int) -> bool:
     return True
 
 
-def _may_end(view: str, end: int) -> bool:
+def _may_end(view: str, start: int, end: int) -> bool:
     after = view[end : end + 1]
     if after in (".", "-") and view[end + 1 : end + 2].isdigit():
-        return False
-    return not (after.isascii() and (after.isalpha() or after == "_") and after) or bool(_GLUED_AFTER.match(view, end))
+        return bool(_EXPIRY.match(view, end))
+    if not after.isascii() or not after or not (after.isalpha() or after == "_"):
+        return True
+    return bool(_GLUED_AFTER.match(view, end) or (_WORD.match(view, end) and _has_cue(view, start)))
 
 
 def _is_written_as_card(view: str, groups: list[re.Match[str]], first: int, last: int) -> bool:
@@ -126,14 +136,18 @@ def _is_written_as_card(view: str, groups: list[re.Match[str]], first: int, last
     start, end = groups[first].start(), groups[last].end()
     sizes = " ".join(str(len(group[0])) for group in groups[first : last + 1])
     coded = last + 1 < len(groups) and _CODED.fullmatch(f"{sizes} {len(groups[last + 1][0])}")
-    if not (_may_end(view, end) or coded) or _NEVER.search(view, max(0, start - _LOOK_BACK), start):
+    before = max(0, start - _LOOK_BACK)
+    if not (_may_end(view, start, end) or coded) or _NEVER.search(view, before, start):
         return False
-    if _CUE.search(view, max(0, start - _LOOK_BACK), start):
-        return True
+    if end - start <= _LONGEST_PHONE and _PHONE.search(view, before, start):
+        return False
+    if _has_cue(view, start):
+        return not _is_part(groups, first, last)
     gaps = [
         view[one.end() : two.start()] for one, two in zip(groups[first:last], groups[first + 1 : last + 1], strict=True)
     ]
-    if not _SHAPE.fullmatch(sizes) or any("," in gap or "|" in gap for gap in gaps):
+    usual = all(map(_USUAL_GAP.fullmatch, gaps)) or (len(set(gaps)) == 1 and not _LIST.search(gaps[0]))
+    if not _SHAPE.fullmatch(sizes) or not usual:
         return False
     if len(gaps) > 11:  # digit by digit
         alone = (first == 0 or len(groups[first - 1][0]) > 1) and (
@@ -141,6 +155,16 @@ def _is_written_as_card(view: str, groups: list[re.Match[str]], first: int, last
         )
         return alone and len(set(gaps)) == 1
     return sum("\n" in gap for gap in gaps) <= 1
+
+
+def _has_cue(view: str, start: int) -> bool:
+    return bool(_CUE.search(view, max(0, start - _LOOK_BACK), start))
+
+
+def _is_part(groups: list[re.Match[str]], first: int, last: int) -> bool:
+    """Whether twelve digits are three of the four groups of a number that fails its check."""
+    longer = [len(group[0]) for group in groups[max(0, first - 1) : last + 2]]
+    return last - first == 2 and longer[:4] == [4, 4, 4, 4]
 
 
 def _is_card(number: str) -> bool:

@@ -18,7 +18,7 @@ _NO_LETTER = re.compile(r"[^A-Za-z0-9]")
 
 # --- bank accounts ---------------------------------------------------------------------------------------------------
 
-_BETWEEN = r"(?:[ .\-/_]|[ ]?-?\r?\n[ >]{0,3})?"
+_BETWEEN = r"(?:[ \t]{1,3}|[.\-/_,·+:]|[ ]?-?\r?\n[ >]{0,3})?"
 _CLASSES = {"n": r"\d", "a": "[A-Za-z]", "c": "[A-Za-z0-9]"}
 _COUNTRY = re.compile(rf"(?<!\d)(?P<country>[A-Za-z]{{2}}){_BETWEEN}\d{_BETWEEN}\d")
 

@@ -6,6 +6,8 @@ from purser.context.redaction.findings import TAKEN
 
 _YEAR, _MONTH, _DAY = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
 _TIME = r"(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-5]\d)?(?:\.\d{1,9})?"
+_HOUR = r"(?:[01]?\d|2[0-4])"
+_UNTIL = r"[ ]?(?:-|to|until|and|bis|und|à|a|às|et|y|e|do|til)[ ]?"
 _CURRENCY = r"USD|EUR|GBP|CNY|RMB|JPY|dollars?|euros?|pesos|rupees|roubles|reais|yen|yuan|руб\w*|tokens?"
 _FORMS = (
     r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}",  # UUID
@@ -15,7 +17,9 @@ _FORMS = (
     rf"{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[T_-]?(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)?",
     r"(?:1\d|20)\d\d[ ]?[-/~][ ]?(?:1\d|20)\d\d",
     _TIME,
-    r"(?:[01]\d|2[0-4])[0-5][05][ ]?(?:-|to|until|bis|à|a)[ ]?(?:[01]\d|2[0-4])[0-5][05]",  # opening hours
+    rf"(?:[01]\d|2[0-4])[0-5][05]{_UNTIL}(?:[01]\d|2[0-4])[0-5][05]",  # opening hours
+    rf"{_HOUR}\.[0-5]\d{_UNTIL}{_HOUR}\.[0-5]\d|{_HOUR}-{_HOUR}[ ,/]{{1,3}}{_HOUR}-{_HOUR}",
+    r"(?=[0-9a-f ]{0,47}[a-f])[0-9a-f]{2}(?>(?:[ ]{1,2}[0-9a-f]{2}){7,}+)",  # bytes
     r"(?:A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|W[AIVY])"
     r"[ ,]{1,2}\d{5}-\d{4}",  # a US postal code
     r"\d{5}-\d{3}",  # a Brazilian postal code
@@ -57,8 +61,9 @@ _LABEL = re.compile(
 )
 _ASSIGNED = re.compile(r"(?:[\"']\s?:|[A-Za-z0-9_]\s?=)\s?\Z")
 _UNIT = re.compile(
-    r"\s?(?:ms|s|sec|seconds|minutes|hours|days|[kmg]b|kg|k?m|[cm]m|miles|users?|people|items?|points?|times|votes"
-    r"|(?i:units?|pieces?|copies|visitors|subscribers|followers|downloads|einheiten|stück|exemplare|personen|unidades"
+    r"\s?(?:ms|s|sec|seconds|minutes|hours|days|[KMGTkmgt]i?[Bb]|kg|k?m|[cm]m|miles|users?|people|items?|points?|times|votes"
+    r"|(?i:rows?|views?|records?|lines?|requests?|bytes?|characters|events|entries|files|nutzer|usuarios|utilisateurs"
+    r"|units?|pieces?|copies|visitors|subscribers|followers|downloads|einheiten|stück|exemplare|personen|unidades"
     r"|piezas|ejemplares|personas|unités|pièces|exemplaires|personnes))(?![A-Za-z0-9_])"
     r"|[次个人名条米年月日件개명]|公里"
 )

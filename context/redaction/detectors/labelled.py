@@ -4,21 +4,26 @@ import re
 
 from purser.context.redaction.findings import Found
 
-_IS = "is|was|=|ist|lautet|war|es|era|est|était|é|è|jest|это"
+_IS = "is|was|=|ist|lautet|war|es|era|est|était|é|è|jest|это|है"
 _LABELLED = r"""
     (?:%s)
-    (?:[ ](?:for|to|of|do|da|del|de|du|für|vom|от|для|per)[ ]
-      (?:(?:the|das|den|la|el|le|my|our)[ ])?[^\W\d][\w.-]{0,24}){0,2}
+    (?:[ ](?:for|to|of|do|da|dell?|della|de|du|für|vom|zum|от|для|per|van|voor|till?|dla)[ ]
+      (?:(?:the|das|den|dem|la|el|le|lo|il|o|a|de|het|my|our)[ ])?[^\W\d][\w.-]{0,24}){0,2}
+    (?:[ ][(\[](?P<remark>[^()\[\]\n]{1,24})[)\]])?
     (?P<sep>\\?["'`]?[)*_\]]{0,3}[ ]{0,3}(?:=>|:=|:|=(?!=)|->|→)[*_]{0,3}[ ]{0,3}
-      |[ ](?P<loose>to|-)[ ]|[ ](?P<later>will[ ]be|has[ ]been[ ](?:set|changed)[ ]to)[ ]
+      |[ ](?P<loose>to|-)[ ]
+      |[ ](?P<later>will[ ]be|(?:(?:was|is|has[ ]been)[ ](?:now[ ])?)?(?:set|changed|reset|updated)[ ]to)[ ]
       |[ ](?:IS)[ ](?:now[ ]|still[ ])?(?:set[ ]to[ ])?:?[ ]?|[ ]?(?:是|为|為|改为|改成
       |は|[는은가이를을])[ ]?:?[ ]?
-      |\\?["'],?\s{0,8}\\?["']?value\\?["']?[ ]?[:=][ ]?|\s{1,20}value:[ ]|(?<=[A-Za-z])>(?=[^<>\s]{1,100}</))
+      |\\?["'],?\s{0,8}\\?["']?value\\?["']?[ ]?[:=][ ]?|\s{1,20}value:[ ]|(?<=[A-Za-z])
+        (?:[ ][\w:-]{1,40}="[^"<>\n]{0,60}"){0,3}>(?=[^<>\s]{1,100}</))
     (?!\\?["'`][ ]?[),;+\]}][^"'`\n]{0,200}(?:\n|\Z))  # such a quote ends the label: input("Password: ")
+    (?!\w{0,12}(?:token|key|password|passwd|pwd|secret)=)  # the label of the value follows
     (?P<value>\\?(?P<quote>["'`])(?P<quoted>(?>(?:(?!\\?(?P=quote))[^\n])+))|(?>(?:[^\s"'`,;&。，；<]|<(?!/)
       |&(?!\w{1,30}=))+))
-    (?=(?P<rest>[ ]{0,3}[^\s,;}"'`<])?)
+    (?=(?P<rest>[ ]{0,3}(?![\w.-]{1,40}=)[^\s,;}"'`<])?)
 """.replace("IS", _IS)
+_BEFORE_CJK = re.compile(r"[!-~]{4,}(?=[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af])")
 _TEMPLATE = re.compile(
     r"\$\{|\$[A-Z_]+\Z|\$\(|\{+[^}]*\}+\Z|<[^>]*>?\Z|%\(?\w|\[[^\]]*\]?\Z|[*•.x_-]+\Z|https?:|/|\\\Z"
 )
@@ -36,6 +41,13 @@ def labelled(labels: str) -> re.Pattern[str]:
         labels: alternatives of a verbose pattern.
     """
     return re.compile(_LABELLED % labels, re.VERBOSE | re.IGNORECASE)
+
+
+def bare(match: re.Match[str]) -> str:
+    """The value without quotes: without the marks that end a sentence, and up to Chinese, Japanese or Korean."""
+    value = match["value"].rstrip(".:?)]}")
+    before_cjk = _BEFORE_CJK.match(value)
+    return before_cjk[0] if before_cjk else value
 
 
 def found_in(match: re.Match[str], group: str, label: str) -> Found:

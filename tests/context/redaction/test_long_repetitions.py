@@ -22,6 +22,9 @@ DE|DE12 |ab12 |ab12 1234 |DE89 3704 0044 0532 0130 00 |DE89 3704 0044 0532 0130 
 call |call 1234567 |电话|0490 75 40 81 |06 |0612345678 |+41 79 123 45 67 |00 1 2 |+52 1 |852-2345-|555-0142 |8-800-
 一|一三|13812345678,|5550142 |is my |phone |call sites |wa.me/|tel:|0800-1700 |12-34-56-78-
 1.2.3.4 |1.2.3.4-|=1.2.3.4|ip=|f:|2024-01-01 |$1,|order | at | dot |CT 06385-3823 |a at b dot |.
+a @ b.|a at b punto |a(a)b.|a@a。|[.]|4242+|(4242)|DE+89 |0 812 12 12 12 |08-12 13-17 |0a 12 |libaaaaaaaa|a/b:
+<a>1.2.3.4</|--token |&sig=aaaaaaaaaaaaaaaaaaaaa1|token d'|basic QTpC|password (x) |<password a="b" |zip -P |zip
+openssl enc |echo a:b|0 12 / 34 / |-u "a:b c|user=a password=abc b=|密码 |text |webhooks/1
 """.strip("\n")
     .replace("\n", "|")
     .split("|")

@@ -98,8 +98,8 @@ _VERSION = re.compile(
 _SOFTWARE = re.compile(
     r"""(?<![A-Za-z0-9_])(?:(?:up|down)grad\w{0,4}|updat\w{1,4}|releas\w{1,3}|versions?|plug-?ins?|themes?|patch\w{0,3}|drivers?
       |firmware|changelog|install\w{0,3}|packages?|pip|conda|apt|npm|yum|brew|chrome|firefox|safari|edge|opera|webkit
-      |apps?|aktualisier\w{1,3}|mise[ ]à[ ]jour|a[ck]?tualiz\w{1,5}|fixed[ ]in|since|requires?|prior[ ]to|older[ ]than
-      |newer[ ]than|earlier[ ]than|обновл\w{1,6}|верси\w{1,3})(?![A-Za-z0-9_])|版本|升级
+      |apps?|aktualisier\w{1,3}|mise[ ]à[ ]jour|a[ck]?tualiz\w{1,5}|fix(?:ed|es)?[ ]in|since|requires?|prior[ ]to
+      |older[ ]than|newer[ ]than|earlier[ ]than|обновл\w{1,6}|верси\w{1,3})(?![A-Za-z0-9_])|版本|升级
       |更新|插件""",
     re.VERBOSE | re.IGNORECASE,
 )

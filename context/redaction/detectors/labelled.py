@@ -7,6 +7,7 @@ from purser.context.redaction.findings import Found
 _IS = "is|was|=|ist|lautet|war|es|era|est|était|é|è|jest|это|है"
 _LABELLED = r"""
     (?:%s)
+    (?:[ ](?:tempor|provis|actuel|actual|attual|initial|inicial|inizial|nuev|nuov|nov)[^\W\d_]{0,8})?  # adjectives
     (?:[ ](?:for|to|of|do|da|dell?|della|de|du|für|vom|zum|от|для|per|van|voor|till?|dla)[ ]
       (?:(?:the|das|den|dem|la|el|le|lo|il|o|a|de|het|my|our)[ ])?[^\W\d][\w.-]{0,24}){0,2}
     (?:[ ][(\[](?P<remark>[^()\[\]\n]{1,24})[)\]])?

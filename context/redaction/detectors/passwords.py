@@ -29,6 +29,7 @@ _CELL = re.compile(
 """A value in the cell of a table beside its label."""
 _SHORT = labelled(
     r"""(?<![A-Za-z0-9])(?:(?:db|my|pg|sql|user|root|admin|ssh|ftp|smtp|mail|ldap|bind|auth|vpn|wifi|wlan|key|store)?pass
+      |(?:wlan|netzwerk)-?schlüssel|(?:wi-?fi|wlan|wpa2?|network)[ -](?:security[ ])?(?:key|code)
       |pw|pswd|passw|clave|parol[aă](?:[ ]d'ordine)?|pasw|mdp|psw)"""
 )
 """Labels that also are words: a value must look like a password."""
@@ -37,7 +38,8 @@ LABELS_OF_SECRETS = (
     "kennwort", "senha", "haslo", "losenord", "ifre",
     "пароль", "wachtwoord", "hasło", "lösenord", "ş", "पासवर्ड", "كلمة", "mật", "kata",
     "비번", "palavra", "adgangskode", "salasana", "heslo", "jelsz", "סיסמ", "κωδικ", "รหัส",
-    "pswd", "masterauth", "clave", "parol", "pasw", "mdp", "psw",
+    "pswd", "masterauth", "schlüssel", "wifi", "wi-fi", "wlan", "wpa", "network",
+    "clave", "parol", "pasw", "mdp", "psw",
 )  # fmt: skip
 """Signs of labels of passwords and secrets."""
 _ABBREVIATED = re.compile(

@@ -19,7 +19,7 @@ _FORMS = (
     _TIME,
     rf"(?:[01]\d|2[0-4])[0-5][05]{_UNTIL}(?:[01]\d|2[0-4])[0-5][05]",  # opening hours
     rf"{_HOUR}\.[0-5]\d{_UNTIL}{_HOUR}\.[0-5]\d|{_HOUR}-{_HOUR}[ ,/]{{1,3}}{_HOUR}-{_HOUR}",
-    r"(?=[0-9a-f ]{0,47}[a-f])[0-9a-f]{2}(?>(?:[ ]{1,2}[0-9a-f]{2}){7,}+)",  # bytes
+    r"(?=[0-9a-f ]{0,47}[a-f])[0-9a-f]{2}(?>(?:[ ]{1,2}[0-9a-f]{2}){7,})",  # bytes
     r"(?:A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|W[AIVY])"
     r"[ ,]{1,2}\d{5}-\d{4}",  # a US postal code
     r"\d{5}-\d{3}",  # a Brazilian postal code

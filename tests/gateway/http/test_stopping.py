@@ -32,7 +32,7 @@ async def test_each_is_told_to_ask_another_gateway_except_one_that_may_count_twi
                 while not await gateway.pool.fetchval(WAITING, table):
                     await asyncio.sleep(0.02)
 
-        # The body of this one never ends, and no client of HTTP reads an answer before it sent all of its own.
+        # The body of this one never ends: no HTTP client reads an answer before it has sent its whole request.
         reader, writer = await asyncio.open_connection(httpx.URL(gateway.url).host, httpx.URL(gateway.url).port)
         head = f"POST /v1/holds HTTP/1.1\r\nhost: x\r\nauthorization: {admin.headers['authorization']}\r\n"
         writer.write(f'{head}content-type: application/json\r\ncontent-length: 99\r\n\r\n{{"key"'.encode())

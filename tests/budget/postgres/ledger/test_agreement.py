@@ -193,12 +193,12 @@ async def test_sql_resolves_a_policy_as_the_rules_do(
     request: PolicyPatch | None,
     default: Policy,
 ) -> None:
-    tenant, scope = next(tenants), Scope.parse("task:t1")
+    tenant, scope = next(tenants), Scope.parse("agent:t1/writer")  # whose policy may have every field
     given = LedgerSettings(defaults=dict.fromkeys(Kind, default))
     policies = Policies(pool, given)
     await policies.set(tenant, scope, stored or PolicyPatch(), by=TESTER)
     async with pool.acquire() as connection:
-        await policies.set_template(tenant, Pattern.parse("task:*"), template, by=TESTER, connection=connection)
+        await policies.set_template(tenant, Pattern.parse("agent:*"), template, by=TESTER, connection=connection)
     await policies.set(tenant, scope, request or PolicyPatch(), by=TESTER, task_id="t1")
     row = await pool.fetchrow(
         "select p.* from scopes s, ledger_policies(s.tenant, array[s.scope_id], 't1', $2) p where s.tenant = $1",
@@ -206,7 +206,7 @@ async def test_sql_resolves_a_policy_as_the_rules_do(
         given.defaults_json,
     )
     assert row is not None
-    patterns = dict.fromkeys(POLICY_FIELDS, "task:*")
+    patterns = dict.fromkeys(POLICY_FIELDS, "agent:*")
     expected = resolve(stored, request, default, {}, template=template, patterns=patterns).policy
     applied = {"mode": row["mode"], "frozen": row["frozen"]} | row["shadow"].get("shadow", {})
     assert not row["shadow"] or (row["mode"], row["frozen"]) == ("soft", False)

@@ -8,26 +8,24 @@ def default_data_dir() -> Path:
     """Data directory of `purser up`.
 
     As root, the embedded Postgres runs as another user and makes every parent directory readable, so the directory is
-    never below a home directory.
+    never below a home directory. Nor is it for a user who has none, as in some containers: `up` checks who owns it.
     """
-    if os.geteuid() == 0:
-        return Path("/var/tmp/purser-0")
-    return _home("XDG_DATA_HOME", ".local/share") / "purser"
+    below_home = _below_home("XDG_DATA_HOME", ".local/share")
+    if os.geteuid() == 0 or below_home is None:
+        return Path(f"/var/tmp/purser-{os.geteuid()}")
+    return below_home
 
 
 def state_dir() -> Path:
     """Directory in which commands record the data directory of the last `up`."""
-    return _home("XDG_STATE_HOME", ".local/state") / "purser"
+    return _below_home("XDG_STATE_HOME", ".local/state") or default_data_dir() / "state"
 
 
-def _home(variable: str, below_home: str) -> Path:
-    stated = os.environ.get(variable)
-    return Path(stated) if stated else _own() / below_home
-
-
-def _own() -> Path:
-    """The home directory of this user, or a directory in its place: some containers run as a user that has none."""
+def _below_home(variable: str, below_home: str) -> Path | None:
+    """A directory of this user; `None` for a user without a home."""
+    if stated := os.environ.get(variable):
+        return Path(stated) / "purser"
     try:
-        return Path.home()
+        return Path.home() / below_home / "purser"
     except RuntimeError:
-        return Path(f"/var/tmp/purser-{os.geteuid()}")
+        return None

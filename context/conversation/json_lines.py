@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from purser.budget.errors import InvalidRequest
+from purser.budget.json_objects import read_object
 from purser.context.conversation.messages import Message
 from purser.context.errors import InvalidMessage
 
@@ -11,7 +13,7 @@ def read_lines(text: str) -> list[Any]:
     """Parses all lines that are not blank, for `Message.parse`.
 
     Raises:
-        InvalidMessage: a line is not valid JSON; the error names the line, never its text.
+        InvalidMessage: a line is not valid JSON, or names a field twice; the error names the line, never its text.
     """
     # Not `splitlines`, which also splits at separators that JSON allows inside of strings.
     lines = enumerate(text.split("\n"), start=1)
@@ -25,7 +27,9 @@ def write_line(message: Message) -> str:
 
 def _value(number: int, line: str) -> Any:
     try:
-        return json.loads(line)
+        return json.loads(line, object_pairs_hook=read_object)
+    except InvalidRequest as error:
+        raise InvalidMessage(f"line {number}: {error}") from None
     except json.JSONDecodeError as error:
         raise InvalidMessage(
             f"line {number} stops being JSON at character {error.pos}: write one message a line"

@@ -30,6 +30,7 @@ def test_blank_lines_and_other_separators_are_no_lines() -> None:
         ("\n\nsecret", "line 3 stops being JSON at character 0"),
         ("[" * 100_000, "line 1"),
         ("9" * 5_000, "line 1 is not readable JSON"),
+        ('{}\n{"content": "secret", "content": "b"}', "line 2: 'content' occurs twice in one object: state it once"),
     ],
 )
 def test_a_bad_line_is_named_and_not_repeated(text: str, named: str) -> None:

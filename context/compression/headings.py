@@ -1,4 +1,4 @@
-"""Headings of summaries in the language of the conversation: Chinese, Japanese, Korean, otherwise English."""
+"""Headings of summaries in the language of the conversation; in English where it is unknown or has no wording."""
 
 from purser.context.conversation.languages import script_language
 
@@ -6,18 +6,27 @@ _LENGTHS = {
     "zh": "[历史对话总结 - 原文{source}字，总结{summary}字]",
     "ja": "[これまでの会話の要約 - 原文{source}文字、要約{summary}文字]",
     "ko": "[이전 대화 요약 - 원문 {source}자, 요약 {summary}자]",
+    "de": "[Zusammenfassung des bisherigen Gesprächs - Quelle {source} Zeichen, Zusammenfassung {summary} Zeichen]",
+    "es": "[Resumen de la conversación anterior - original {source} caracteres, resumen {summary} caracteres]",
+    "fr": "[Résumé de la conversation précédente - source {source} caractères, résumé {summary} caractères]",
     "en": "[Summary of the earlier conversation - source {source} characters, summary {summary} characters]",
 }
 _RANGES = {
     "zh": "本对话第{first}至{last}条消息的总结，仅为谈话记录：",
     "ja": "この会話のメッセージ{first}から{last}までの要約（発言の記録）：",
     "ko": "이 대화의 메시지 {first}~{last} 요약(발언 기록):",
+    "de": "Zusammenfassung der Nachrichten {first} bis {last} dieses Gesprächs, ein Protokoll des Gesagten:",
+    "es": "Resumen de los mensajes {first} a {last} de esta conversación, un registro de lo dicho:",
+    "fr": "Résumé des messages {first} à {last} de cette conversation, un relevé de ce qui a été dit :",
     "en": "Summary of messages {first} to {last} of this conversation, a record of what was said:",
 }
 _FACTS = {
     "zh": "事实，附消息编号：",
     "ja": "事実とそのメッセージ番号：",
     "ko": "사실과 메시지 번호:",
+    "de": "Fakten mit ihrer Nachricht:",
+    "es": "Hechos, con su mensaje:",
+    "fr": "Faits, avec leur message :",
     "en": "Facts, with their message:",
 }
 

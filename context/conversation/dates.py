@@ -6,17 +6,51 @@ from datetime import date, datetime, timedelta
 from purser.context.conversation.wording import CJK
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_OTHER_DAYS = {
+    name: number
+    for names in (
+        "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+        "lunes martes miércoles jueves viernes sábado domingo",
+        "lundi mardi mercredi jeudi vendredi samedi dimanche",
+    )
+    for number, name in enumerate(names.split())
+}
+"""In German, Spanish and French."""
+_BEFORE = {
+    "letzten": -1, "vergangenen": -1, "diesen": 0, "nächsten": 1, "kommenden": 1, "último": -1, "este": 0, "próximo": 1,
+    "ce": 0,
+}  # fmt: skip
+"""Which one, before a weekday of these."""
+_AFTER = {"pasado": -1, "que viene": 1, "próximo": 1, "dernier": -1, "prochain": 1}
+_OTHER_UNITS = {
+    "tage?n?": "day", "wochen?": "week", "monate?n?": "month", "jahre?n?": "year",
+    "días?": "day", "semanas?": "week", "mes(?:es)?": "month", "años?": "year",
+    "jours?": "day", "semaines?": "week", "mois": "month", "ans?": "year",
+}  # fmt: skip
+"""Units of time by the pattern of their word."""
 _WEEK = "一二三四五六日天"
 _NUMBERS = {
     name: number
     for number, name in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1)
 } | {"a": 1, "an": 1, **{name: number for number, name in enumerate("一二三四五六七八九十", 1)}, "两": 2}
+_OTHER_NUMBERS = {
+    name: number
+    for names in (
+        "ein zwei drei vier fünf sechs sieben acht neun zehn",
+        "un dos tres cuatro cinco seis siete ocho nueve diez",
+        "un deux trois quatre cinq six sept huit neuf dix",
+    )
+    for number, name in enumerate(names.split(), 1)
+} | dict.fromkeys(("einem", "einer", "una", "une"), 1)
 _COUNT = rf"\d{{1,2}}|{'|'.join(name for name in _NUMBERS if name.isascii())}"
+_OTHER_COUNT = rf"\d{{1,2}}|{'|'.join(_OTHER_NUMBERS)}"
 _SHIFT = {
-    "yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1, "前天": -2, "昨天": -1, "今天": 0, "明天": 1, "后天": 2,
+    "day before yesterday": -2, "yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1, "day after tomorrow": 2,
+    "前天": -2, "昨天": -1, "今天": 0, "明天": 1, "后天": 2,
     "後天": 2, "昨日": -1, "明日": 1, "어제": -1, "오늘": 0, "내일": 1, "모레": 2,
     "anteayer": -2, "ayer": -1, "hoy": 0, "mañana": 1, "pasado mañana": 2, "vorgestern": -2, "gestern": -1, "heute": 0,
-    "morgen": 1, "übermorgen": 2, "avant-hier": -2, "aujourd'hui": 0, "aujourd’hui": 0, "demain": 1, "après-demain": 2,
+    "morgen": 1, "übermorgen": 2, "avant-hier": -2, "hier": -1, "aujourd'hui": 0, "aujourd’hui": 0, "demain": 1,
+    "après-demain": 2,
 }  # fmt: skip
 _YEARS = {"去年": -1, "今年": 0, "明年": 1}
 _MONTHS = {"上个月": -1, "下个月": 1, "先月": -1, "来月": 1, "지난달": -1, "다음 달": 1}
@@ -30,11 +64,17 @@ _SPANS = {
     "année prochaine": ("year", 1),
 }  # fmt: skip
 _RELATIVE = re.compile(
-    r"\b(?:(?P<day>yesterday|today|tonight|tomorrow|anteayer|ayer|hoy|pasado mañana|(?<!la )mañana(?! por la)"
-    r"|vorgestern|gestern|heute|(?-i:morgen)|übermorgen|avant-hier|aujourd['’]hui|(?<!-)demain|après-demain)"
+    r"\b(?:(?P<day>day before yesterday|yesterday|today|tonight|tomorrow|day after tomorrow"
+    r"|anteayer|ayer|hoy|pasado mañana|(?<!la )mañana(?! por la)"
+    r"|vorgestern|gestern|heute|(?-i:morgen)|übermorgen|avant-hier"
+    # Alone it is German for "here".
+    r"|hier(?= (?:soir|matin|après))|aujourd['’]hui|(?<!-)demain|après-demain)"
     rf"|(?P<words>{'|'.join(_SPANS)})"
     rf"|(?P<which>last|next|this) (?P<unit>week(?:end)?|month|year|{'|'.join(_DAYS)})"
-    rf"|(?P<ago>{_COUNT}) (?P<what>day|week|month|year)s? ago)\b"
+    rf"|(?P<ago>{_COUNT}) (?P<what>day|week|month|year)s? ago"
+    rf"|(?P<lead>{'|'.join(_BEFORE)}) (?P<led>{'|'.join(_OTHER_DAYS)})"
+    rf"|(?P<trailed>{'|'.join(_OTHER_DAYS)}) (?P<trail>{'|'.join(_AFTER)})"
+    rf"|(?P<way>vor|hace|il y a|dentro de|dans) (?P<far>{_OTHER_COUNT}) (?P<unit_of_far>{'|'.join(_OTHER_UNITS)}))\b"
     rf"|(?P<zh>{'|'.join(name for name in (*_SHIFT, *_YEARS, *_MONTHS) if CJK.match(name))})"
     rf"|(?P<side>[上下本这])(?:个|個)?(?:周|週|星期|礼拜)(?>(?P<weekday>[{_WEEK}])?)"
     r"|(?P<before>\d{1,2}|[一二三四五六七八九十两])(?P<span>天|周|个月|年)前",
@@ -88,6 +128,14 @@ def _date(match: re.Match[str], day: date) -> str:
     if found["ago"] or found["before"]:
         count = (found["ago"] or found["before"]).lower()
         return _shifted(day, (found["what"] or found["span"]).lower(), -_NUMBERS.get(count, 0) or -int(count))
+    if named := found["led"] or found["trailed"]:
+        side = _BEFORE[found["lead"].lower()] if found["led"] else _AFTER[found["trail"].lower()]
+        return _weekday(day, _OTHER_DAYS[named.lower()], side)
+    if found["far"]:
+        count = found["far"].lower()
+        unit = next(unit for word, unit in _OTHER_UNITS.items() if re.fullmatch(word, found["unit_of_far"].lower()))
+        by = _OTHER_NUMBERS.get(count) or int(count)
+        return _shifted(day, unit, by if found["way"].lower() in ("dentro de", "dans") else -by)
     side = _SIDES[(found["which"] or found["side"]).lower()]
     unit = (found["unit"] or "week").lower()
     if found["weekday"]:

@@ -24,8 +24,11 @@ _STEM = 6
 _SELF = re.compile(r"I(?:['’]\w+)?|OK")
 """Words that are capitalized everywhere."""
 _NEGATION = re.compile(
-    r"\b(?:no|not|never|none|nothing|without|cannot)\b|n['’]t\b|[不没無无未別别勿]|않|없", re.IGNORECASE
+    r"\b(?:no|not|never|none|nothing|without|cannot|nicht|nichts|kein(?:e[mnrs]?)?|nie|niemals|ohne|nunca|jamás|nada"
+    r"|tampoco|ning[uú]n[ao]?|pas|jamais|rien|aucune?|sans)\b|n['’]t\b|[不没無无未別别勿]|않|없",
+    re.IGNORECASE,
 )
+"""French "ne" is not counted beside its second part."""
 _ORDINAL = re.compile(r"第\s?\d+")
 _QUESTION = re.compile(r"[?？]")
 _ASKS = re.compile(
@@ -37,7 +40,14 @@ _ASKS = re.compile(
 _UNIT = r"(?:day|night|week(?:end)?|month|year|spring|summer|fall|autumn|winter|morning|evening|time)s?"
 _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _MONTH = r"january|february|april|june|july|august|september|october|november|december"
-_NEAR_DAYS = r"yesterday|tomorrow|tonight|recently|since"
+_NEAR_DAYS = (
+    r"yesterday|tomorrow|tonight|recently|since|(?:vor)?gestern|übermorgen|seit|(?:ante)?ayer|demain|depuis"
+    r"|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|januar|februar|märz|juni|juli|oktober"
+    r"|dezember|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|enero|febrero|abril|junio|julio|agosto"
+    r"|septiembre|octubre|noviembre|diciembre|lundis?|mardis?|mercredis?|jeudis?|vendredis?|samedis?|dimanches?|janvier"
+    r"|février|avril|juin|juillet|août|septembre|octobre|novembre|décembre"
+)
+"""Also weekdays and months in German, Spanish and French, without those that mean something else in English."""
 _OTHER_DAYS = rf"(?:last|next|this|past|every|each) (?:\w+ )?(?:{_UNIT}|{_DAY}|{_MONTH}|march|may)"
 _AGO = rf"|(?:\w+ )?(?:hour|minute|{_UNIT}) ago"
 TIME = re.compile(
@@ -49,7 +59,7 @@ TIME = re.compile(
 )
 """Time expressions: a weekday, a month, yesterday, last week, two years ago."""
 _LATIN_TIME, _LATIN_TIME_AGO = (
-    re.compile(rf"\b(?=[adefhjlmnoprstwy])(?:{_NEAR_DAYS}|{_OTHER_DAYS}|{_DAY}s?|{_MONTH})\b"),
+    re.compile(rf"\b(?=[adefghjlmnoprstvwyü])(?:{_NEAR_DAYS}|{_OTHER_DAYS}|{_DAY}s?|{_MONTH})\b"),
     re.compile(rf"\b(?:{_NEAR_DAYS}|{_OTHER_DAYS}{_AGO}|{_DAY}s?|{_MONTH})\b"),
 )
 """The part of `TIME` for lower case without Chinese, Japanese and Korean, eight times as fast."""

@@ -5,12 +5,13 @@ import random
 import pytest
 
 from purser.context.conversation import wording
-from purser.context.conversation.wording import TIME, asks, sentences, times
+from purser.context.conversation.wording import TIME, asks, negations, sentences, times
 
 WORDS = (
     "I", "met", "her", "two", "weeks", "ago", "an", "Hour", "minute", "yesterday", "TOMORROW", "last", "this", "each",
     "busy", "Friday", "Mondays", "May", "march", "June", "december", "year", "evenings", "Agosto", "café", "since", "7",
-    "昨天", "3天前", "来週", "어제", "Überstunden", ",", ".", "day", "days", "next", "ago.", "tonight!",
+    "昨天", "3天前", "来週", "어제", "Überstunden", "übermorgen", "Montags", "viernes", "février",
+    ",", ".", "day", "days", "next", "ago.", "tonight!",
 )  # fmt: skip
 
 
@@ -22,6 +23,21 @@ def test_times_are_counted_as_the_pattern_finds_them(seed: int) -> None:
         assert times(text) == expected, text
         found += expected
     assert found > 3_000
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("We don't fly, and never by night", 2),
+        ("Nicht am Montag, und keine Nüsse", 2),
+        ("nunca los miércoles, sin lactosa", 1),
+        ("Il ne prend jamais de camembert, sans exception", 2),
+        ("不要辣", 1),
+        ("Sin is a word, and pass is another", 0),
+    ],
+)
+def test_negations_are_counted_in_several_languages(text: str, count: int) -> None:
+    assert negations(text) == count
 
 
 def test_sentences_end_where_the_pattern_says(seed: int) -> None:

@@ -20,6 +20,7 @@ from purser.wire.enums import ApprovalState as ApprovalState
 from purser.wire.enums import Choice as Choice
 from purser.wire.enums import Identity as Identity
 from purser.wire.limits import MAX_AMOUNT, MAX_DECISION_ID, MAX_NOTE, MAX_TICKET_URL
+from purser.wire.storable import is_storable_end
 
 FITS = "fits"
 """State of a ticket when the ask fits by now: ask the gate again."""
@@ -81,7 +82,7 @@ class DecisionRequest(Reasons):
                 check_amount(getattr(self, name), name, least=1)
         if self.until is not None and self.until.tzinfo is None:
             raise InvalidRequest(f"until {self.until.isoformat()!r} has no time zone: add one, for example a final Z")
-        if self.until is not None and not _is_storable(self.until):
+        if self.until is not None and not is_storable_end(self.until):
             raise InvalidRequest(
                 f"until {self.until.isoformat()!r} is out of range: use an earlier time, or leave it out"
             )
@@ -285,14 +286,6 @@ class ApprovalPage:
     requests: tuple[ApprovalRequest, ...]
     cursor: str | None
     """Continues the list; `None` at its end."""
-
-
-def _is_storable(moment: datetime) -> bool:
-    """Whether a time is one in UTC before the last, which Postgres' driver would store as infinity."""
-    try:
-        return moment.astimezone(UTC) < datetime.max.replace(tzinfo=UTC)
-    except OverflowError:
-        return False
 
 
 def _is_web_address(text: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, ValidationError
 
 from .limits import MAX_AMOUNT, MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_LEASE_MS, MAX_TAGS
-from .storable import unstorable_at
+from .storable import is_storable_end, unstorable_at
 
 Value = TypeVar("Value")
 
@@ -34,9 +34,8 @@ def _in_utc(value: datetime) -> datetime:
         raise ValueError("the time is out of range") from None
 
 
-def _before_infinity(value: datetime) -> datetime:
-    # The database's driver takes the last time that there is for infinity, which it returns without a time zone.
-    if value == datetime.max.replace(tzinfo=UTC):
+def _storable_end(value: datetime) -> datetime:
+    if not is_storable_end(value):
         raise ValueError("the time is out of range")
     return value
 
@@ -61,7 +60,7 @@ Lease = Annotated[int, Field(ge=1, le=MAX_LEASE_MS)]
 Attempt = Annotated[int, Field(ge=1, le=1_000_000)]
 Time = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_no_number), AfterValidator(_in_utc)]
 """A time in a body or a query, converted to UTC."""
-EndTime = Annotated[Time, AfterValidator(_before_infinity)]
+EndTime = Annotated[Time, AfterValidator(_storable_end)]
 """The time at which something ends, which is stored."""
 Tags = Annotated[dict[str, str], Field(max_length=MAX_TAGS)]
 """Values by the name of the tag."""

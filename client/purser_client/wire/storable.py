@@ -1,11 +1,23 @@
 """What Postgres can store: no NUL, and no half of a surrogate pair. Standard library only."""
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
 
 def is_storable(value: object) -> bool:
     """Whether a text, or every text in a JSON value, can be stored."""
     return unstorable_at(value) is None
+
+
+def is_storable_end(moment: datetime) -> bool:
+    """Whether a time at which something ends can be stored.
+
+    The last time that there is cannot: Postgres' driver stores it as infinity, and returns that without a time zone.
+    """
+    try:
+        return moment.astimezone(UTC) < datetime.max.replace(tzinfo=UTC)
+    except OverflowError:
+        return False
 
 
 def unstorable_at(value: object) -> tuple[str | int, ...] | None:

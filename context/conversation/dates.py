@@ -5,16 +5,19 @@ from datetime import date, datetime, timedelta
 
 from purser.context.conversation.wording import CJK
 
+
+def numbered(*languages: str, first: int = 1) -> dict[str, int]:
+    """The numbers of words, such as months: each language has its words in their order, with spaces between them."""
+    return {name: number for names in languages for number, name in enumerate(names.split(), first)}
+
+
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_OTHER_DAYS = {
-    name: number
-    for names in (
-        "montag dienstag mittwoch donnerstag freitag samstag sonntag",
-        "lunes martes miércoles jueves viernes sábado domingo",
-        "lundi mardi mercredi jeudi vendredi samedi dimanche",
-    )
-    for number, name in enumerate(names.split())
-}
+_OTHER_DAYS = numbered(
+    "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+    "lunes martes miércoles jueves viernes sábado domingo",
+    "lundi mardi mercredi jeudi vendredi samedi dimanche",
+    first=0,
+)
 """In German, Spanish and French."""
 _BEFORE = {
     "letzten": -1, "vergangenen": -1, "diesen": 0, "nächsten": 1, "kommenden": 1, "último": -1, "este": 0, "próximo": 1,
@@ -33,15 +36,11 @@ _NUMBERS = {
     name: number
     for number, name in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1)
 } | {"a": 1, "an": 1, **{name: number for number, name in enumerate("一二三四五六七八九十", 1)}, "两": 2}
-_OTHER_NUMBERS = {
-    name: number
-    for names in (
-        "ein zwei drei vier fünf sechs sieben acht neun zehn",
-        "un dos tres cuatro cinco seis siete ocho nueve diez",
-        "un deux trois quatre cinq six sept huit neuf dix",
-    )
-    for number, name in enumerate(names.split(), 1)
-} | dict.fromkeys(("einem", "einer", "una", "une"), 1)
+_OTHER_NUMBERS = numbered(
+    "ein zwei drei vier fünf sechs sieben acht neun zehn",
+    "un dos tres cuatro cinco seis siete ocho nueve diez",
+    "un deux trois quatre cinq six sept huit neuf dix",
+) | dict.fromkeys(("einem", "einer", "una", "une"), 1)
 _COUNT = rf"\d{{1,2}}|{'|'.join(name for name in _NUMBERS if name.isascii())}"
 _OTHER_COUNT = rf"\d{{1,2}}|{'|'.join(_OTHER_NUMBERS)}"
 _SHIFT = {

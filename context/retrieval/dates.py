@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
-from purser.context.conversation.dates import absolute_dates
+from purser.context.conversation.dates import absolute_dates, numbered
 
 _MONTHS = {
     name.lower(): month
@@ -18,15 +18,11 @@ _MONTHS = {
     for month, name in enumerate(names)
     if name
 }
-_OTHER_MONTHS = {
-    name: number
-    for names in (
-        "januar februar marz april mai juni juli august september oktober november dezember",
-        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-        "janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre",
-    )
-    for number, name in enumerate(names.split(), 1)
-}
+_OTHER_MONTHS = numbered(
+    "januar februar marz april mai juni juli august september oktober november dezember",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre",
+)
 """Without accents, as `dates_in` reads them."""
 _NAMES = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _OTHER_NAMES = "|".join(sorted(_OTHER_MONTHS, key=len, reverse=True))

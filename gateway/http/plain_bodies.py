@@ -19,8 +19,8 @@ from purser.gateway.http.bodies import MAX_BODY, MAX_DEPTH
 
 _decode, _encode = msgspec.json.decode, msgspec.json.encode
 _UNUSUAL = re.compile(rb"\\u00(?:00|22)")
-"""NUL, the only text that msgspec decodes and Postgres cannot store; and a quote written without one, which would make
-the count of `_names_once` wrong."""
+"""NUL, the only text that msgspec decodes and Postgres cannot store; and an escape that stands for a quote, with which
+`_names_once` would count wrongly."""
 _KEPT = {"_storable"}
 """Rules of models that hold for every body that is decoded here."""
 _LIMITS = {Ge: "ge", Le: "le", MinLen: "min_length", MaxLen: "max_length"}

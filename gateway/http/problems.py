@@ -163,7 +163,7 @@ def problem_of(error: BaseException) -> SentProblem | None:
                 str(error),
                 remedy="GET /v1/approvals/{approval_id} shows how it ended."
                 if closed
-                else "Let somebody decide whom the rule allows that `reason` names.",
+                else "Let somebody decide whom the rule named by `reason` allows.",
                 reason=error.reason,
             )
         case gateway.BodyRefused():

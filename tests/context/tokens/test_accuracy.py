@@ -39,7 +39,8 @@ def measured(
 ) -> Outcome:
     """Figures of a few sets."""
     drawn = tmp_path_factory.mktemp("sets")
-    for name in some(sorted({name for name, _ in reference["cl100k_base"]}), 3):
+    there = {name for name, _ in reference["cl100k_base"] if (shared_data / name).is_dir()}
+    for name in some(sorted(there), 3):
         (drawn / name).symlink_to(shared_data / name)
     return run(drawn)
 

@@ -131,6 +131,7 @@ def test_an_extract_keeps_as_much_evidence_as_the_best_baseline_also_with_facts_
         assert ours.evidence >= max(other.evidence for other in theirs)
 
 
+@pytest.mark.proof
 async def test_rolling_through_the_product_retains_nine_tenths_of_what_one_pass_retains(
     shared_data: Path, pool: Pool
 ) -> None:
@@ -143,6 +144,7 @@ async def test_rolling_through_the_product_retains_nine_tenths_of_what_one_pass_
         assert ours >= LEAST_OF_ONE_PASS * theirs
 
 
+@pytest.mark.proof
 def test_an_extract_leaves_more_of_what_later_calls_need_than_whole_messages_do(shared_data: Path) -> None:
     found = retained(points(shared_data))
     for share in SHARES:

@@ -86,6 +86,7 @@ async def missed(pool: Pool, found: dict[str, list[Corpus]]) -> list[str]:
     return [str(one) for one in comparisons(asked) if one.verdict is Verdict.MISSED]
 
 
+@pytest.mark.proof
 async def test_also_with_one_conversation_of_locomo_evidence_is_found_more_often_than_by_each_baseline(
     pool: Pool, shared_data: Path
 ) -> None:

@@ -55,6 +55,7 @@ def test_it_contains_the_package_and_asks_for_httpx_and_pydantic_only(wheel: Pat
     assert sorted(re.split(r"[<>=]", one)[0] for one in plain) == ["httpx", "pydantic"]
 
 
+@pytest.mark.proof
 def test_it_is_imported_where_nothing_but_its_requirements_is_installed(wheel: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "env")
     python = tmp_path / "env" / "bin" / "python"

@@ -33,7 +33,7 @@ from tests.support.servers.deployment import (
 from tests.support.servers.ports import reserved_port
 from tests.support.world import eventually
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.proof]
 HEALTHY_WITHIN_S = 180.0
 DSN = "purser_dsn"
 
@@ -168,7 +168,6 @@ def host(image: Image, secrets: Path, tmp_path: Path, temporal_address: str) -> 
         yield Host(image, secrets, home, temporal_address, ports)
 
 
-@pytest.mark.proof
 async def test_the_services_of_the_compose_file_start_become_healthy_and_stop(host: Host, tmp_path: Path) -> None:
     host.image.share_byte_code()
     _make_namespace(tmp_path, host.temporal)

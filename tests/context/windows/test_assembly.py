@@ -64,6 +64,7 @@ def test_a_window_is_whole_fits_is_maximal_and_loses_nothing_silently(
     assert problems(messages, max(1, least + int(share * (whole - least))), *way) == []
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", ["tau_airline", "sweagent", "whowhen", "crosswoz"])
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way[0] or way[1])
 def test_no_cut_of_a_real_conversation_breaks_anything(

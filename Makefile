@@ -28,7 +28,7 @@ DOORS := $(ADAPTERS) strands clients openai-2
 # What `purser bench gate` and `purser bench proxy` compare with.
 PEERS := langchain litellm litellm-proxy pydantic-ai
 
-.PHONY: demo up first test proof doors peers check docs format requirements doors-requirements clean
+.PHONY: demo up first test proof doors doors-names peers check docs format requirements doors-requirements clean
 
 demo: .venv/.base
 	@$(BIN)/purser demo
@@ -40,17 +40,21 @@ up: .venv/.base
 first: .venv/.base
 	@$(BIN)/python docs/examples/first.py
 
-# Leaves out the long tests; PURSER_TEST_PROOF=0.1 adds a quarter of them, each at a tenth of its size.
+# Leaves out the long tests; PURSER_TEST_PROOF=0.1 adds an eighth of them, each at a tenth of its size.
 test: .venv/.dev
 	@$(PYTEST) $(if $(PURSER_TEST_PROOF),,-m "not proof") $(TESTS)
 
-# Runs the long tests in full; PURSER_TEST_PROOF=0.1 runs a quarter of them, each at a tenth of its size.
+# Runs the long tests in full; PURSER_TEST_PROOF=0.1 runs an eighth of them, each at a tenth of its size.
 proof: .venv/.dev
 	@PURSER_TEST_PROOF=$${PURSER_TEST_PROOF:-1} $(PYTEST) -m proof --timeout 3600
 
-# Tests the adapters of the client, and clients of the proxy, each in an environment of its own with the framework.
+# Tests the adapters of the client, and clients of the proxy, each in an environment of its own with the framework;
+# DOORS="langchain mcp" tests only those.
 doors: .venv/.dev $(DOORS:%=.venv-doors/%/.installed)
 	@$(BIN)/python client/tests/run.py $(DOORS)
+
+doors-names:
+	@echo $(DOORS)
 
 # Installs what those benchmarks compare with.
 peers: $(PEERS:%=.venv-doors/%/.installed)

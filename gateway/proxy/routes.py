@@ -19,14 +19,14 @@ from purser.gateway.http.bodies import run_off_loop
 from purser.gateway.http.problems import from_validation, problem_of
 from purser.gateway.http.routing import Route
 from purser.gateway.metrics.requests import Metrics
-from purser.gateway.proxy import anthropic, openai
 from purser.gateway.proxy.answer import ChatAnswer, EmbeddingsAnswer
 from purser.gateway.proxy.callers import CallTerms, terms_of
 from purser.gateway.proxy.chat_call import ChatCall, prompt_tokens
 from purser.gateway.proxy.embedding_call import EmbeddingCall
 from purser.gateway.proxy.models import Catalogue, KnownModel, page_of, unknown
-from purser.gateway.proxy.responses import ResponsesDialect
-from purser.gateway.proxy.responses_input import read_responses
+from purser.gateway.proxy.protocols import anthropic, openai
+from purser.gateway.proxy.protocols.responses import ResponsesDialect
+from purser.gateway.proxy.protocols.responses_input import read_responses
 from purser.gateway.proxy.verdicts import Denial, Unsupported, denial_of, of_problem
 from purser.gateway.services import Services, Use
 from purser.wire.problems import Problem

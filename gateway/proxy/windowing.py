@@ -12,7 +12,7 @@ from purser.context.tokens import PER_CONVERSATION, count_message, count_request
 from purser.context.tokens.messages import further_fields
 from purser.context.windows import Window, build_window
 from purser.context.windows.runs import joined
-from purser.gateway.proxy.thinking import has_signed
+from purser.gateway.proxy.protocols.thinking import has_signed
 
 _READ = ("role", "content", "name", "tool_calls", "tool_call_id")
 """Fields of a message by which the engine decides. A message that stays is sent with all of its fields."""

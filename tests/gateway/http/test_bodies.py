@@ -28,7 +28,7 @@ from purser.gateway.http.bodies import (
 )
 from purser.gateway.http.problems import from_validation
 from purser.gateway.http.routing import Route
-from purser.gateway.proxy import bodies as proxy_bodies
+from purser.gateway.proxy.protocols import bodies as proxy_bodies
 from purser.gateway.sessions import routes as session_routes
 from purser.gateway.sessions.schemas import read_append
 from tests.gateway.conftest import RunningGateway

@@ -13,7 +13,7 @@ from purser.gateway.proxy import answer
 from purser.gateway.proxy.answer import ChatAnswer
 from purser.gateway.proxy.chat_call import ChatCall, OnChoice
 from purser.gateway.proxy.held_call import Charged
-from purser.gateway.proxy.openai import ChatBody, ChatDialect, error_of
+from purser.gateway.proxy.protocols.openai import ChatBody, ChatDialect, error_of
 from purser.gateway.services import Services
 from tests.gateway.proxy.conftest import HELLO
 

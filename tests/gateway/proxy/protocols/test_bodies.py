@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from purser.budget.errors import InvalidRequest
-from purser.gateway.proxy.anthropic import read_messages
-from purser.gateway.proxy.openai import read_chat
-from purser.gateway.proxy.responses_input import read_responses
+from purser.gateway.proxy.protocols.anthropic import read_messages
+from purser.gateway.proxy.protocols.openai import read_chat
+from purser.gateway.proxy.protocols.responses_input import read_responses
 from purser.gateway.proxy.verdicts import Unsupported
 from tests.gateway.proxy.conftest import HELLO
 

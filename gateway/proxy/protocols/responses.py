@@ -9,9 +9,9 @@ from typing import Any
 from purser.activities.models.partial_replies import CallIds, PartialReply
 from purser.budget.usage import Usage
 from purser.gateway.proxy.held_call import Charged
-from purser.gateway.proxy.openai import error_of
-from purser.gateway.proxy.responses_input import ResponsesBody
-from purser.gateway.proxy.thinking import ThinkingBlocks, seal
+from purser.gateway.proxy.protocols.openai import error_of
+from purser.gateway.proxy.protocols.responses_input import ResponsesBody
+from purser.gateway.proxy.protocols.thinking import ThinkingBlocks, seal
 from purser.gateway.proxy.verdicts import Denial
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}

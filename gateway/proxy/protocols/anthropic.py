@@ -11,11 +11,11 @@ from purser.activities.models.anthropic_messages import as_chat
 from purser.activities.models.partial_replies import CallIds, PartialReply
 from purser.budget.errors import InvalidRequest
 from purser.budget.usage import Usage
-from purser.gateway.proxy.bodies import MAX_MESSAGES, MAX_TOOLS, Cap, Model, Objects, read_body
 from purser.gateway.proxy.chat_call import ChatRequest
-from purser.gateway.proxy.covered import check_covered
 from purser.gateway.proxy.held_call import Charged
-from purser.gateway.proxy.thinking import Block, ThinkingBlocks
+from purser.gateway.proxy.protocols.bodies import MAX_MESSAGES, MAX_TOOLS, Cap, Model, Objects, read_body
+from purser.gateway.proxy.protocols.covered import check_covered
+from purser.gateway.proxy.protocols.thinking import Block, ThinkingBlocks
 from purser.gateway.proxy.verdicts import Denial
 
 _CONVERTED = {"model", "messages", "tools", "max_tokens", "stream"}

@@ -15,10 +15,10 @@ from purser.budget.errors import InvalidRequest
 from purser.context.errors import InvalidMessage
 from purser.context.tokens import count_request, count_text
 from purser.gateway.access.roles import Role
-from purser.gateway.proxy.anthropic import MessagesRequest, read_messages
 from purser.gateway.proxy.chat_call import ChatRequest
-from purser.gateway.proxy.openai import ChatOptions, read_chat, read_embeddings
-from purser.gateway.proxy.responses_input import read_responses
+from purser.gateway.proxy.protocols.anthropic import MessagesRequest, read_messages
+from purser.gateway.proxy.protocols.openai import ChatOptions, read_chat, read_embeddings
+from purser.gateway.proxy.protocols.responses_input import read_responses
 from purser.gateway.proxy.verdicts import Unsupported
 from tests.gateway.conftest import RunningGateway
 from tests.gateway.proxy.conftest import HELLO, Proxy, RawProvider

@@ -8,7 +8,7 @@ import pytest
 
 from purser.budget.errors import InvalidRequest
 from purser.compose.demo.provider import Fault, FaultKind, FunctionCall, Reply, Rule, ToolCall
-from purser.gateway.proxy.responses_input import read_responses
+from purser.gateway.proxy.protocols.responses_input import read_responses
 from purser.gateway.proxy.verdicts import Unsupported
 from tests.gateway.proxy.conftest import Proxy
 

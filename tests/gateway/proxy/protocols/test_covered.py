@@ -6,7 +6,7 @@ import pytest
 
 from purser.budget.errors import InvalidRequest
 from purser.gateway.access.roles import Role
-from purser.gateway.proxy.covered import check_covered
+from purser.gateway.proxy.protocols.covered import check_covered
 from purser.gateway.proxy.verdicts import Unsupported
 from tests.gateway.proxy.conftest import HELLO, Proxy
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from purser.budget.errors import InvalidRequest
-from purser.gateway.proxy.responses import ResponsesDialect
-from purser.gateway.proxy.responses_input import ResponsesBody, read_responses
-from purser.gateway.proxy.thinking import ThinkingBlocks, has_signed, seal
-from tests.gateway.proxy.test_mixed_parts import Delta, call, chat, messages, streamed, whole
+from purser.gateway.proxy.protocols.responses import ResponsesDialect
+from purser.gateway.proxy.protocols.responses_input import ResponsesBody, read_responses
+from purser.gateway.proxy.protocols.thinking import ThinkingBlocks, has_signed, seal
+from tests.gateway.proxy.protocols.test_mixed_parts import Delta, call, chat, messages, streamed, whole
 
 CLAUDE = "anthropic/claude-sonnet-4-5"
 CALL = call(0, "{}", "f", "c1")

@@ -6,11 +6,11 @@ from typing import Any
 
 from purser.activities.models.partial_replies import PartialReply
 from purser.budget.usage import Usage
-from purser.gateway.proxy.anthropic import MessagesDialect, MessagesRequest, read_messages
 from purser.gateway.proxy.held_call import Charged
-from purser.gateway.proxy.openai import ChatDialect, read_chat
-from purser.gateway.proxy.responses import ResponsesDialect
-from purser.gateway.proxy.responses_input import read_responses
+from purser.gateway.proxy.protocols.anthropic import MessagesDialect, MessagesRequest, read_messages
+from purser.gateway.proxy.protocols.openai import ChatDialect, read_chat
+from purser.gateway.proxy.protocols.responses import ResponsesDialect
+from purser.gateway.proxy.protocols.responses_input import read_responses
 from tests.gateway.proxy.conftest import HELLO
 
 Delta = dict[str, Any]

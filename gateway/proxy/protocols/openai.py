@@ -13,7 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from purser.activities.models.embedding_requests import Embeddings
 from purser.activities.models.partial_replies import PartialReply
 from purser.budget.usage import Usage
-from purser.gateway.proxy.bodies import (
+from purser.gateway.proxy.chat_call import ChatRequest
+from purser.gateway.proxy.embedding_call import VectorsRequest
+from purser.gateway.proxy.held_call import Charged
+from purser.gateway.proxy.protocols.bodies import (
     MAX_MESSAGES,
     MAX_TEXTS,
     MAX_TOOLS,
@@ -24,11 +27,8 @@ from purser.gateway.proxy.bodies import (
     options_of,
     read_body,
 )
-from purser.gateway.proxy.chat_call import ChatRequest
-from purser.gateway.proxy.covered import NEVER, check_covered
-from purser.gateway.proxy.embedding_call import VectorsRequest
-from purser.gateway.proxy.held_call import Charged
-from purser.gateway.proxy.thinking import ThinkingBlocks
+from purser.gateway.proxy.protocols.covered import NEVER, check_covered
+from purser.gateway.proxy.protocols.thinking import ThinkingBlocks
 from purser.gateway.proxy.verdicts import Denial
 
 DONE = b"data: [DONE]\n\n"

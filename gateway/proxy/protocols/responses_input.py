@@ -6,10 +6,19 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from purser.budget.errors import InvalidRequest
-from purser.gateway.proxy.bodies import MAX_MESSAGES, MAX_TOOLS, Cap, Model, Objects, PassedOn, options_of, read_body
 from purser.gateway.proxy.chat_call import ChatRequest
-from purser.gateway.proxy.covered import RUN_ELSEWHERE, check_covered
-from purser.gateway.proxy.thinking import unseal
+from purser.gateway.proxy.protocols.bodies import (
+    MAX_MESSAGES,
+    MAX_TOOLS,
+    Cap,
+    Model,
+    Objects,
+    PassedOn,
+    options_of,
+    read_body,
+)
+from purser.gateway.proxy.protocols.covered import RUN_ELSEWHERE, check_covered
+from purser.gateway.proxy.protocols.thinking import unseal
 from purser.gateway.proxy.verdicts import Unsupported
 
 _WITHOUT_EFFECT = {"max_tool_calls", "metadata", "stream_options"}

@@ -9,7 +9,7 @@ import pytest
 
 from purser.context.tokens import count_text
 from purser.gateway.access.roles import Role
-from purser.gateway.proxy.openai import ChatDialect
+from purser.gateway.proxy.protocols.openai import ChatDialect
 from tests.gateway.conftest import RunningGateway
 from tests.gateway.proxy.conftest import HELLO, RawProvider
 

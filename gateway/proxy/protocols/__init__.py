@@ -1,0 +1,1 @@
+"""How requests, replies, streams and errors look in each protocol."""

@@ -8,14 +8,14 @@ its three standard streams. The answers are its process id and, once it has ende
 import gc
 import json
 import os
-import signal
 import socket
 import sys
 import traceback
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from selectors import EVENT_READ, BaseSelector, DefaultSelector, SelectorKey
+from typing import NoReturn
 
 from purser.activities.models.litellm_library import litellm_library
 from purser.compose.cli import main
@@ -45,48 +45,59 @@ def serve(place: Path, *, warm: bool) -> NoReturn:
         warm_up(litellm=True).join()
     gc.collect()
     gc.freeze()  # or a collection would copy all of it in each process
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener, DefaultSelector() as watched:
         listener.bind(str(place))
         listener.listen()
+        watched.register(listener, EVENT_READ, (0, listener))
         os.write(1, b"ready\n")
         while True:
-            asked, _ = listener.accept()
-            if os.fork() == 0:
-                listener.close()
-                _keep(asked)
-            asked.close()
+            for key, _ in watched.select():
+                if key.fileobj is listener:
+                    _start(listener.accept()[0], watched)
+                else:
+                    _report(key, watched)
 
 
-def _keep(asked: socket.socket) -> NoReturn:
-    """Fork the command, as its parent wait for its end, and report both."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+def _start(asked: socket.socket, watched: BaseSelector) -> None:
+    """Fork a command and say its process id; its end is watched from now on."""
     message, streams, _, _ = socket.recv_fds(asked, LONGEST, STREAMS)
     pid = os.fork()
     if pid == 0:
         asked.close()
-        _become(json.loads(message), streams)
+        for key in watched.get_map().values():
+            key.data[1].close()
+        _become(message, streams)
     for stream in streams:
         os.close(stream)
-    asked.send(str(pid).encode())
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     with suppress(OSError):  # the test may have ended without waiting
+        asked.send(str(pid).encode())
+    watched.register(os.pidfd_open(pid), EVENT_READ, (pid, asked))
+
+
+def _report(ended: SelectorKey, watched: BaseSelector) -> None:
+    """Say the exit code of a command."""
+    pid, asked = ended.data
+    watched.unregister(ended.fd)
+    os.close(ended.fd)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with suppress(OSError):
         asked.send(str(code).encode())
-    os._exit(0)
+    asked.close()
 
 
-def _become(wanted: dict[str, Any], streams: list[int]) -> NoReturn:
+def _become(message: bytes, streams: list[int]) -> NoReturn:
     """Be the command, in a session of its own like one in a terminal."""
-    os.setsid()
-    for number, stream in enumerate(streams):
-        os.dup2(stream, number)
-        os.close(stream)
-    os.environ.clear()
-    os.environ.update(wanted["env"])
-    os.chdir(wanted["cwd"])
-    sys.path[:1] = wanted["env"]["PYTHONPATH"].split(os.pathsep)
-    sys.argv = ["purser", *wanted["arguments"]]
     try:
+        wanted = json.loads(message)
+        os.setsid()
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        os.environ.clear()
+        os.environ.update(wanted["env"])
+        os.chdir(wanted["cwd"])
+        sys.path[:1] = wanted["env"]["PYTHONPATH"].split(os.pathsep)
+        sys.argv = ["purser", *wanted["arguments"]]
         main()
     except SystemExit as end:
         leave(int(end.code or 0))

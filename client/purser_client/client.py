@@ -25,7 +25,7 @@ from purser_client.operations.reports import AsyncReports, Reports
 from purser_client.operations.sessions import AsyncSessions, Sessions
 from purser_client.operations.tasks import AsyncTasks, Tasks
 from purser_client.settings import Patience, address_of, headers_of
-from purser_client.transport import BAD_REQUESTS, answer_of, check_stream, error_of, request_of, unanswered
+from purser_client.transport import FINAL, answer_of, check_stream, error_of, request_of, unanswered
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -161,7 +161,7 @@ class Purser(_Common):
                     reader.begin(response.headers)
                     for line in response.iter_lines():
                         yield from reader.read(line)
-            except BAD_REQUESTS as error:
+            except FINAL as error:
                 raise unanswered(error, self.url) from error
             except (httpx.TransportError, Unanswered):
                 pass
@@ -183,7 +183,7 @@ class Purser(_Common):
     def _once(self, operation: Operation[M]) -> M:
         try:
             response = self._http.send(request_of(self._http, operation, self.patience))
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise unanswered(error, self.url) from error
         return answer_of(operation, response)
 
@@ -259,7 +259,7 @@ class AsyncPurser(_Common):
                     async for line in response.aiter_lines():
                         for event in reader.read(line):
                             yield event
-            except BAD_REQUESTS as error:
+            except FINAL as error:
                 raise unanswered(error, self.url) from error
             except (httpx.TransportError, Unanswered):
                 pass
@@ -296,7 +296,7 @@ class AsyncPurser(_Common):
     async def _once(self, operation: Operation[M]) -> M:
         try:
             response = await self._http.send(request_of(self._http, operation, self.patience))
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise unanswered(error, self.url) from error
         return answer_of(operation, response)
 

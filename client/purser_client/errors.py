@@ -27,7 +27,8 @@ PurserError
 """
 
 from collections.abc import Mapping
-from typing import Any
+
+from pydantic import ValidationError
 
 from purser_client.types import HoldView, RefusalView, StepView
 from purser_client.types import Problem as ProblemView
@@ -175,13 +176,15 @@ class UnknownUsage(PurserError):
     """A reply has no usage that could be settled."""
 
 
-def problem_of(status: int, body: object) -> Problem | Unanswered | Unreadable:
+def problem_of(status: int, body: bytes) -> Problem | Unanswered | Unreadable:
     """The error for an answer that is no success."""
-    if not isinstance(body, Mapping) or not {"type", "title", "status", "detail"} <= body.keys():
+    try:
+        problem = ProblemView.model_validate_json(body)
+    except ValidationError:
         if status in _BETWEEN:
             return Unanswered(f"status {status} from a server in between: check that the gateway behind it runs")
         return Unreadable(f"status {status} without a problem: check that the address is that of a Purser gateway")
-    return _class_of(status, body)(ProblemView.model_validate(dict(body)))
+    return _class_of(status, problem)(problem)
 
 
 def invalid(detail: str, remedy: str, field: str | None = None) -> InvalidRequest:
@@ -199,8 +202,8 @@ def not_admitted(answer: HoldView | StepView) -> NotAdmitted:
     return _VERDICTS.get(answer.verdict, NotAdmitted)(answer)
 
 
-def _class_of(status: int, body: Mapping[str, Any]) -> type[Problem]:
-    slug = str(body["type"]).removeprefix("urn:purser:")
+def _class_of(status: int, problem: ProblemView) -> type[Problem]:
+    slug = problem.type.removeprefix("urn:purser:")
     return _SLUGS.get(slug) or _STATUSES.get(status) or (Unavailable if status >= 500 else Problem)
 
 

@@ -12,8 +12,8 @@ from purser_client.settings import Patience
 
 M = TypeVar("M", bound=BaseModel)
 
-BAD_REQUESTS = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
-"""Errors of requests that no repetition sends."""
+FINAL = (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.DecodingError)
+"""Errors of requests that no repetition sends, and of answers that are no stream of a gateway."""
 _SLOW = frozenset({"sessions_compress", "policies_replay"})
 
 
@@ -44,11 +44,7 @@ def answer_of(operation: Operation[M], response: httpx.Response) -> M:
 
 def error_of(response: httpx.Response) -> PurserError:
     """The error for an answer that is no success."""
-    try:
-        body = response.json()
-    except ValueError:
-        body = None
-    return problem_of(response.status_code, body)
+    return problem_of(response.status_code, response.content)
 
 
 def check_stream(response: httpx.Response) -> None:
@@ -58,8 +54,10 @@ def check_stream(response: httpx.Response) -> None:
         raise Unreadable(f"{kind or 'nothing'!r} instead of events: check that the address is that of a Purser gateway")
 
 
-def unanswered(error: httpx.TransportError, url: str) -> Unanswered:
-    """The error for a request that got no answer."""
+def unanswered(error: httpx.RequestError, url: str) -> Unanswered | Unreadable:
+    """The error for a request that got no answer, or one that cannot be decoded."""
+    if isinstance(error, httpx.DecodingError):
+        return Unreadable(f"{url} answers what cannot be decoded ({error}): check what is between it and this client")
     if isinstance(error, httpx.TimeoutException):
         return TimedOut(f"{url} did not answer in time: check that the gateway runs, or raise Patience.timeout_s")
     return Unanswered(f"{url} cannot be reached ({type(error).__name__}): check the address and that the gateway runs")

@@ -145,6 +145,35 @@ async def test_what_is_no_gateway_is_named(world: World) -> None:
             await stranger.budgets.list()
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"type": "about:blank", "title": "Bad Request", "status": "bad", "detail": null}',
+        b"[" * 100_000,
+    ],
+)
+async def test_a_problem_of_another_server_is_none_of_a_gateway(body: bytes) -> None:
+    answer = replies(body, "application/problem+json", "400 Bad Request")
+    async with raw_server(answer) as other, AsyncPurser(f"http://127.0.0.1:{other.port}", "none") as purser:
+        with pytest.raises(Unreadable, match="status 400 without a problem"):
+            await purser.budgets.list()
+
+
+async def test_an_answer_that_cannot_be_decoded_is_named() -> None:
+    async with raw_server(replies(b"no gzip", "text/event-stream", more="content-encoding: gzip\r\n")) as other:
+        address = f"http://127.0.0.1:{other.port}"
+        async with AsyncPurser(address, "none") as purser:
+            with pytest.raises(Unreadable, match="cannot be decoded"):
+                await purser.budgets.list()
+            with pytest.raises(Unreadable, match="cannot be decoded"):
+                await anext(purser.events())
+        with Purser(address, "none") as plain:
+            with pytest.raises(Unreadable, match="cannot be decoded"):
+                await asyncio.to_thread(plain.budgets.list)
+            with pytest.raises(Unreadable, match="cannot be decoded"):
+                await asyncio.to_thread(lambda: next(plain.events()))
+
+
 async def test_a_wrong_key_is_not_tried_again(world: World) -> None:
     async with relaying(world.gateway.url) as relay:
         purser = await world.client(url=relay.url)

@@ -45,12 +45,15 @@ class Patience:
 
 
 def address_of(url: str | None) -> str:
-    """The gateway's address: as given, or `PURSER_URL`."""
+    """The gateway's address: as given, or `PURSER_URL`. Raises `PurserError` for none."""
     found = url or os.environ.get("PURSER_URL")
     if not found:
         raise PurserError(
             "no address: pass url, or set PURSER_URL to that of the gateway, such as http://127.0.0.1:8787"
         )
+    if re.match("[^/]*//[^/?#]*@", str(found)):
+        # It may contain a password, and is not repeated.
+        raise PurserError("the address names a user, who would take the place of the key: leave out what is before @")
     if not _is_address(found):
         example = "http://127.0.0.1:8787"
         raise PurserError(f"{found!r} is not an address such as {example}: begin with http:// or https://")
@@ -58,7 +61,7 @@ def address_of(url: str | None) -> str:
 
 
 def headers_of(api_key: str | None) -> Mapping[str, str]:
-    """The headers of all requests; the key is as given, or `PURSER_API_KEY`."""
+    """The headers of all requests; the key is as given, or `PURSER_API_KEY`. Raises `PurserError` for none."""
     found: object = api_key or os.environ.get("PURSER_API_KEY")
     if not found:
         raise PurserError("no key: pass api_key, or set PURSER_API_KEY (`purser keys create` makes one)")

@@ -33,6 +33,14 @@ def test_what_is_no_address_is_refused_at_once(url: Any) -> None:
         Purser(url, "a-key")
 
 
+@pytest.mark.parametrize("url", ["https://me:secret@purser.example.com", "http://me:secret@h:b", "//secret@h"])
+def test_an_address_with_a_user_is_refused_at_once_and_not_repeated(url: str) -> None:
+    """Its user would be sent in place of the key."""
+    with pytest.raises(PurserError, match="leave out what is before @") as refused:
+        Purser(url, "a-key")
+    assert "secret" not in str(refused.value)
+
+
 @pytest.mark.parametrize("key", ["a-key\n", "ключ", "a key"])
 def test_what_is_no_key_is_refused_at_once_and_not_repeated(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PURSER_API_KEY", key)

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from purser_client.operations.arguments import listing
+from purser_client.operations.arguments import listing, too_deep
 from purser_client.wire.image_rules import ImageRule, image_rule_of
 from purser_client.wire.images import Image, image_part
 
@@ -33,6 +33,9 @@ def input_tokens(messages: Sequence[Any] | str, tools: Sequence[Any], count: Cou
     Args:
         messages: Images in them count by the rule of `model`, everything else as text.
         model: `None` counts images cautiously.
+
+    Raises:
+        InvalidRequest: messages or tools are no lists, or nested without end.
     """
     said = [messages] if isinstance(messages, str) else listing("messages", messages)
     rule = image_rule_of(model)
@@ -81,6 +84,8 @@ def _text(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, default=_plain)
     except (TypeError, ValueError):  # a key, such as a date, or a cycle that JSON does not have
         return str(value)
+    except RecursionError:
+        raise too_deep() from None
 
 
 def _plain(value: Any) -> Any:

@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from purser_client.counting import cautious, input_tokens
+from purser_client.errors import InvalidRequest
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0"
 """The beginning of an image of 640 by 480 pixels."""
@@ -132,3 +133,12 @@ def test_what_contains_itself_is_counted_as_its_text() -> None:
     message: dict[str, Any] = {"role": "user", "content": []}
     message["content"].append(message)
     assert 10 < input_tokens([message], [], cautious, None) < 100
+
+
+def test_what_is_nested_without_end_is_no_request() -> None:
+    nested: list[Any] = []
+    for _ in range(100_000):
+        nested = [nested]
+    for messages, tools in ([{"role": "user", "content": nested}], []), ([], [nested]):
+        with pytest.raises(InvalidRequest, match="nested too deeply"):
+            input_tokens(messages, tools, len)

@@ -15,8 +15,8 @@ from purser_client.calls.async_call import AsyncCall
 from purser_client.calls.call import Call
 from purser_client.calls.terms import Terms
 from purser_client.counting import Count, cautious
-from purser_client.errors import Problem, PurserError, Unanswered
-from purser_client.events import SILENCE_S, Event, Reader
+from purser_client.errors import PurserError
+from purser_client.events import Event, Reader
 from purser_client.operations.approvals import Approvals, AsyncApprovals
 from purser_client.operations.budgets import AsyncBudgets, Budgets
 from purser_client.operations.holds import AsyncHolds, Holds
@@ -25,7 +25,7 @@ from purser_client.operations.reports import AsyncReports, Reports
 from purser_client.operations.sessions import AsyncSessions, Sessions
 from purser_client.operations.tasks import AsyncTasks, Tasks
 from purser_client.settings import Patience, address_of, headers_of
-from purser_client.transport import FINAL, answer_of, check_stream, error_of, request_of, unanswered
+from purser_client.transport import answer_of, check_outage, check_stream, error_of, request_of, stream_of, unanswered
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -148,10 +148,7 @@ class Purser(_Common):
         """
         reader = Reader(kinds, scopes, after)
         while True:
-            timeout = httpx.Timeout(self.patience.timeout_s, read=SILENCE_S)
-            request = self._http.build_request(
-                "GET", "/v1/events", params=reader.query, headers=reader.headers, timeout=timeout
-            )
+            request = stream_of(self._http, reader, self.patience)
             try:
                 with closing(self._http.send(request, stream=True)) as response:
                     if not response.is_success:
@@ -161,13 +158,8 @@ class Purser(_Common):
                     reader.begin(response.headers)
                     for line in response.iter_lines():
                         yield from reader.read(line)
-            except FINAL as error:
-                raise unanswered(error, self.url) from error
-            except (httpx.TransportError, Unanswered):
-                pass
-            except Problem as error:
-                if not error.problem.retryable:
-                    raise
+            except (httpx.RequestError, PurserError) as error:
+                check_outage(error, self.url)
             time.sleep(reader.retry_s)
 
     def close(self) -> None:
@@ -245,10 +237,7 @@ class AsyncPurser(_Common):
         """Follows the events, for ever: a stream that breaks off is resumed where it was. See `Purser.events`."""
         reader = Reader(kinds, scopes, after)
         while True:
-            timeout = httpx.Timeout(self.patience.timeout_s, read=SILENCE_S)
-            request = self._http.build_request(
-                "GET", "/v1/events", params=reader.query, headers=reader.headers, timeout=timeout
-            )
+            request = stream_of(self._http, reader, self.patience)
             try:
                 async with aclosing(await self._http.send(request, stream=True)) as response:
                     if not response.is_success:
@@ -259,13 +248,8 @@ class AsyncPurser(_Common):
                     async for line in response.aiter_lines():
                         for event in reader.read(line):
                             yield event
-            except FINAL as error:
-                raise unanswered(error, self.url) from error
-            except (httpx.TransportError, Unanswered):
-                pass
-            except Problem as error:
-                if not error.problem.retryable:
-                    raise
+            except (httpx.RequestError, PurserError) as error:
+                check_outage(error, self.url)
             await asyncio.sleep(reader.retry_s)
 
     async def close(self) -> None:

@@ -5,15 +5,14 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel
 
-from purser_client.errors import PurserError, TimedOut, Unanswered, Unreadable, invalid, problem_of
+from purser_client.errors import Problem, PurserError, TimedOut, Unanswered, Unreadable, invalid, problem_of
+from purser_client.events import SILENCE_S, Reader
 from purser_client.operations.arguments import unsendable
 from purser_client.operations.operation import Operation
 from purser_client.settings import Patience
 
 M = TypeVar("M", bound=BaseModel)
 
-FINAL = (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.DecodingError)
-"""Errors of requests that no repetition sends, and of answers that are no stream of a gateway."""
 _SLOW = frozenset({"sessions_compress", "policies_replay"})
 
 
@@ -35,6 +34,12 @@ def request_of(
         raise invalid(f"the address is not valid: {error}", "Use the ids that the gateway has returned.") from None
 
 
+def stream_of(client: httpx.Client | httpx.AsyncClient, reader: Reader, patience: Patience) -> httpx.Request:
+    """The request for the stream of events, from where its reader is."""
+    timeout = httpx.Timeout(patience.timeout_s, read=SILENCE_S)
+    return client.build_request("GET", "/v1/events", params=reader.query, headers=reader.headers, timeout=timeout)
+
+
 def answer_of(operation: Operation[M], response: httpx.Response) -> M:
     """The answer of an operation; raises what the gateway reports."""
     if response.is_success:
@@ -52,6 +57,17 @@ def check_stream(response: httpx.Response) -> None:
     kind = response.headers.get("content-type", "")
     if kind.partition(";")[0].strip().lower() != "text/event-stream":
         raise Unreadable(f"{kind or 'nothing'!r} instead of events: check that the address is that of a Purser gateway")
+
+
+def check_outage(error: httpx.RequestError | PurserError, url: str) -> None:
+    """Raises an error of a stream of events, unless the stream can be taken up anew."""
+    match error:
+        case httpx.UnsupportedProtocol() | httpx.LocalProtocolError() | httpx.DecodingError():
+            raise unanswered(error, url) from error
+        case Unreadable():
+            raise error
+        case Problem() if not error.problem.retryable:
+            raise error
 
 
 def unanswered(error: httpx.RequestError, url: str) -> Unanswered | Unreadable:

@@ -55,16 +55,29 @@ def _usage_in(block: Any) -> dict[str, Any] | None:
 
 
 def of_langchain(block: Mapping[str, Any]) -> dict[str, Any]:
-    """LangChain's usage in the words of the gateway: its input includes what was read from and written to caches."""
+    """LangChain's usage in the words of the gateway."""
     details = block.get("input_token_details") or {}
     read, hour = details.get("cache_read") or 0, details.get("ephemeral_1h_input_tokens") or 0
     written = max(details.get("cache_creation") or 0, hour + (details.get("ephemeral_5m_input_tokens") or 0))
+    return in_classes(block["input_tokens"], block["output_tokens"], read, written, hour)
+
+
+def in_classes(prompt: int, output: int, cache_read: int, cache_write: int, cache_write_1h: int = 0) -> dict[str, int]:
+    """Usage in the words of the gateway, each token in one class.
+
+    Args:
+        prompt: Tokens of the whole input, with those that were read from and written to caches.
+        output: Tokens of the reply.
+        cache_read: Tokens that were read from caches.
+        cache_write: Tokens that were written to caches.
+        cache_write_1h: Those of `cache_write` that were written for an hour.
+    """
     return {
-        "input": max(0, block["input_tokens"] - read - written),
-        "cache_read": read,
-        "cache_write_5m": written - hour,
-        "cache_write_1h": hour,
-        "output": block["output_tokens"],
+        "input": max(0, prompt - cache_read - cache_write),
+        "cache_read": cache_read,
+        "cache_write_5m": cache_write - cache_write_1h,
+        "cache_write_1h": cache_write_1h,
+        "output": output,
     }
 
 

@@ -6,6 +6,8 @@ from typing import Any
 from google.adk.models import BaseLlm, LlmRequest, LlmResponse
 from pydantic import BaseModel
 
+from purser_client.usage import in_classes
+
 
 def messages_of(request: LlmRequest) -> Iterator[Any]:
     """The instruction, and the parts of all contents."""
@@ -35,8 +37,7 @@ def limit_of(request: LlmRequest, model: BaseLlm) -> int | None:
 def usage_of(response: LlmResponse) -> dict[str, int] | None:
     """Usage in the words of the gateway.
 
-    Input includes what was read from and written to caches. Whether the count of the reply includes its thoughts
-    depends on the model; the total always does.
+    Whether the count of the reply includes its thoughts depends on the model; the total always does.
     """
     reported = response.usage_metadata
     if reported is None or not reported.total_token_count:
@@ -44,12 +45,7 @@ def usage_of(response: LlmResponse) -> dict[str, int] | None:
     prompt = (reported.prompt_token_count or 0) + (reported.tool_use_prompt_token_count or 0)
     read = reported.cached_content_token_count or 0
     written = getattr(reported, "cache_creation_input_tokens", None) or 0
-    return {
-        "input": max(0, prompt - read - written),
-        "cache_read": read,
-        "cache_write_5m": written,
-        "output": max(0, reported.total_token_count - prompt),
-    }
+    return in_classes(prompt, max(0, reported.total_token_count - prompt), read, written)
 
 
 def written_in(response: LlmResponse) -> str:

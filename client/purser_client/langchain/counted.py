@@ -47,10 +47,7 @@ def settings_of(request: ModelRequest[Any], max_tokens: int) -> dict[str, Any]:
 
 
 def usage_of(response: ModelResponse[Any]) -> dict[str, int] | None:
-    """Usage in the words of the gateway; input of LangChain includes what was read from and written to caches.
-
-    `None`: the model has reported none. Zeros are those of a model that does not report.
-    """
+    """Usage in the words of the gateway; `None` if there is none. Zeros are those of a model that does not report."""
     replies = [one for one in response.result if isinstance(one, AIMessage)]
     reported = replies[-1].usage_metadata if replies else None
     if not reported:

@@ -17,6 +17,8 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
+from purser_client.usage import in_classes
+
 
 def limit_of(model: Model, settings: ModelSettings | None) -> int | None:
     """The most that a reply may have, if the request or the model limits it."""
@@ -43,15 +45,9 @@ def tools_of(parameters: ModelRequestParameters) -> Iterator[Any]:
 
 
 def usage_of(usage: RequestUsage) -> dict[str, int]:
-    """Usage in the words of the gateway; input of pydantic-ai includes what was read from and written to caches."""
-    cached = usage.cache_read_tokens + usage.cache_write_tokens
-    return {
-        "input": max(0, usage.input_tokens - cached),
-        "cache_read": usage.cache_read_tokens,
-        "cache_write_5m": usage.cache_write_tokens - usage.cache_write_1h_tokens,
-        "cache_write_1h": usage.cache_write_1h_tokens,
-        "output": usage.output_tokens,
-    }
+    """Usage in the words of the gateway."""
+    cached = (usage.cache_read_tokens, usage.cache_write_tokens, usage.cache_write_1h_tokens)
+    return in_classes(usage.input_tokens, usage.output_tokens, *cached)
 
 
 def is_reported(usage: RequestUsage) -> bool:

@@ -8,6 +8,7 @@ from temporalio.worker import ExecuteActivityInput
 
 from purser_client.errors import UnknownUsage
 from purser_client.temporal.estimates import Estimate, Reading, plain_estimate, reported
+from purser_client.usage import in_classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +109,7 @@ def _strands_usage(events: Any) -> dict[str, int]:
     found = (event.get("metadata", {}).get("usage") or {} for event in events)
     usage = _last([usage for usage in found if usage.get("totalTokens")])  # zero is a provider that does not report
     read, written = usage.get("cacheReadInputTokens", 0), usage.get("cacheWriteInputTokens", 0)
-    return {
-        "input": max(0, usage["totalTokens"] - usage["outputTokens"] - read - written),
-        "cache_read": read,
-        "cache_write_5m": written,
-        "output": usage["outputTokens"],
-    }
+    return in_classes(usage["totalTokens"] - usage["outputTokens"], usage["outputTokens"], read, written)
 
 
 def _asked(model: str | None, limit: int | None, messages: Sequence[Any], tools: Sequence[Any]) -> Estimate:

@@ -43,10 +43,10 @@ async def test_each_turn_of_a_run_with_tools_is_a_call_and_nothing_is_held_while
 @pytest.mark.parametrize(
     ("reported", "usage"),
     [
-        ({"candidates": 7, "thoughts": 3, "total": 30}, (20, 0, 0, 10)),
-        ({"candidates": 10, "thoughts": 3, "total": 30}, (20, 0, 0, 10)),
-        ({"candidates": 10, "tool_use_prompt": 5, "total": 35}, (25, 0, 0, 10)),
-        ({"candidates": 10, "cached": 12, "written": 6, "total": 30}, (2, 12, 6, 10)),
+        ({"candidates": 7, "thoughts": 3, "total": 30}, (20, 0, 0, 0, 10)),
+        ({"candidates": 10, "thoughts": 3, "total": 30}, (20, 0, 0, 0, 10)),
+        ({"candidates": 10, "tool_use_prompt": 5, "total": 35}, (25, 0, 0, 0, 10)),
+        ({"candidates": 10, "cached": 12, "written": 6, "total": 30}, (2, 12, 6, 0, 10)),
     ],
     ids=["thoughts beside the reply", "thoughts in it", "prompts of tools", "caches"],
 )

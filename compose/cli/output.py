@@ -5,10 +5,10 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, TypeGuard
+from typing import Annotated, Any, TypeGuard, TypeVar
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -16,6 +16,8 @@ from rich.segment import Segment
 
 from purser.budget.errors import BudgetError
 from purser.compose.errors import ComposeError, RequestFailed
+
+A = TypeVar("A")
 
 FAILURE = 1
 BAD_USAGE = 2
@@ -69,6 +71,14 @@ def print_json(document: object) -> None:
     # In JSON they occur only in strings, where an escape means the same; a lone surrogate is legal in no other form.
     sys.stdout.write(_HIDDEN.sub(lambda hidden: f"\\u{ord(hidden[0]):04x}", line) + "\n")
     sys.stdout.flush()
+
+
+def print_answer(answer: A, show: Callable[[A], None], *, as_json: bool) -> None:
+    """Print what a command has found: as one JSON document, or as the text that `show` prints."""
+    if as_json:
+        print_json(answer)
+    else:
+        show(answer)
 
 
 def problem_of(error: Exception) -> dict[str, Any]:

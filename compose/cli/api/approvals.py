@@ -11,7 +11,7 @@ from purser.budget.approvals import ApprovalState, Choice
 from purser.budget.reports.views import whole_percent
 from purser.budget.scopes import check_id
 from purser.compose.cli.amounts import moment
-from purser.compose.cli.output import AllOption, DataOption, JsonOption, LimitOption, out, print_json
+from purser.compose.cli.output import AllOption, DataOption, JsonOption, LimitOption, out, print_answer
 
 if TYPE_CHECKING:
     from purser.compose.cli.api.client import Gateway
@@ -75,10 +75,7 @@ def show(approval_id: ApprovalId, data: DataOption = None, as_json: JsonOption =
 
     with gateway(data) as api:
         request = api.get(_path(approval_id))
-    if as_json:
-        print_json(request)
-    else:
-        _print(request)
+    print_answer(request, _print, as_json=as_json)
 
 
 def approve(

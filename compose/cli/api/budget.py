@@ -9,7 +9,7 @@ from purser.budget.policies.fields import Mode, OnExpiry
 from purser.budget.policies.templates import is_pattern
 from purser.budget.scopes import Kind, Scope
 from purser.compose.cli.api import policies
-from purser.compose.cli.output import AllOption, DataOption, JsonOption, LimitOption, out, print_json
+from purser.compose.cli.output import AllOption, DataOption, JsonOption, LimitOption, out, print_answer
 
 ScopeArgument = Annotated[
     str,
@@ -62,7 +62,7 @@ def show(scope: ScopeArgument, data: DataOption = None, as_json: JsonOption = Fa
         if is_pattern(scope):
             print_template(scope, template(api, scope), as_json)
         else:
-            _print(api.get(_path(scope)), as_json)
+            print_answer(api.get(_path(scope)), _print, as_json=as_json)
 
 
 def set_budget(
@@ -152,7 +152,7 @@ def set_budget(
             return
         if given_rules:
             change["approval"] = api.get(_path(scope))["approval"] | given_rules
-        _print(api.put(_path(scope), change), as_json)
+        print_answer(api.put(_path(scope), change), _print, as_json=as_json)
 
 
 def _check(change: dict[str, Any]) -> None:
@@ -187,12 +187,9 @@ def _ladder_step(text: str) -> dict[str, Any]:
         raise typer.BadParameter(str(error)) from None
 
 
-def _print(view: dict[str, Any], as_json: bool) -> None:
+def _print(view: dict[str, Any]) -> None:
     from purser.compose.cli.tables import budgets, number, print_table
 
-    if as_json:
-        print_json(view)
-        return
     print_table(budgets([view, *view["further_limits"]]))
     if any(view["would"].values()):
         counts = ", ".join(f"{outcome} {number(calls)}" for outcome, calls in view["would"].items())

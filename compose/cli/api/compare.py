@@ -6,7 +6,7 @@ import typer
 
 from purser.budget.scopes import check_id
 from purser.compose.cli.context.tokens import ModelOption
-from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+from purser.compose.cli.output import DataOption, JsonOption, out, print_answer
 from purser.context.strategies.choice import Preference
 
 
@@ -30,10 +30,7 @@ def compare(
     path = f"/v1/sessions/{check_id(session_id, 'the session id')}/window/compare"
     with gateway(data) as api:
         found = api.get(path, budget=budget, model=model, preference=preference, thread=thread)
-    if as_json:
-        print_json(found)
-    else:
-        _print(found)
+    print_answer(found, _print, as_json=as_json)
 
 
 def _print(found: dict[str, Any]) -> None:

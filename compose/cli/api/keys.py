@@ -9,7 +9,7 @@ import typer
 
 from purser.budget.scopes import check_id
 from purser.budget.texts import parts_of
-from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+from purser.compose.cli.output import DataOption, JsonOption, out, print_answer, print_json
 from purser.gateway.access.roles import Role
 
 if TYPE_CHECKING:
@@ -149,10 +149,11 @@ def revoke(
 ) -> None:
     """Revoke a key, with immediate effect."""
     revoked = _with_id(data, lambda api: api.delete(_of(key_id)))
-    if as_json:
-        print_json(revoked)
-    else:
-        out.print(f"{revoked['key_id']} of {revoked['name']} is revoked.", markup=False)
+    print_answer(revoked, _print_revoked, as_json=as_json)
+
+
+def _print_revoked(key: Mapping[str, Any]) -> None:
+    out.print(f"{key['key_id']} of {key['name']} is revoked.", markup=False)
 
 
 def _of(key_id: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+from purser.compose.cli.output import DataOption, JsonOption, out, print_answer, print_json
 
 if TYPE_CHECKING:
     from purser.compose.cli.api.client import Gateway
@@ -128,10 +128,7 @@ def export(data: DataOption = None, as_json: JsonOption = False) -> None:
 
     with gateway(data) as api:
         found = api.get("/v1/policies")
-    if as_json:
-        print_json(found)
-    else:
-        typer.echo(write_policies(found["policies"]), nl=False)
+    print_answer(found, lambda made: typer.echo(write_policies(made["policies"]), nl=False), as_json=as_json)
 
 
 def template(api: "Gateway", pattern: str) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ import typer
 from purser.budget.reports.entries import EntryKind
 from purser.budget.reports.usage import By
 from purser.compose.cli.amounts import moment
-from purser.compose.cli.output import AllOption, DataOption, JsonOption, LimitOption, out, print_json
+from purser.compose.cli.output import AllOption, DataOption, JsonOption, LimitOption, out, print_answer
 
 Since = Annotated[
     str | None,
@@ -102,14 +102,12 @@ def events(
     try:
         with gateway(data) as api:
             for event in read_events(api, {"kind": kind, "scope": scope}, start, follow=follow):
-                if as_json:
-                    print_json(event)
-                else:
-                    out.print(_line(event), markup=False)
+                print_answer(event, _print, as_json=as_json)
     except KeyboardInterrupt:
         return
 
 
-def _line(event: dict[str, Any]) -> str:
+def _print(event: dict[str, Any]) -> None:
     facts = ", ".join(f"{name} {value}" for name, value in event["data"].items() if not isinstance(value, dict | list))
-    return " ".join(part for part in (event["at"], event["kind"], event["scope"], facts) if part)
+    line = " ".join(part for part in (event["at"], event["kind"], event["scope"], facts) if part)
+    out.print(line, markup=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from purser.compose.cli.output import FAILURE, DataOption, Interrupted, JsonOption, SafeConsole, out, print_json
+from purser.compose.cli.output import FAILURE, DataOption, Interrupted, JsonOption, SafeConsole, out, print_answer
 from purser.wire.enums import LIVE_TASKS
 
 if TYPE_CHECKING:
@@ -47,22 +47,16 @@ def run(
         for warning in accepted["warnings"]:
             SafeConsole(stderr=True, highlight=False).print(f"Warning: {warning}", markup=False, soft_wrap=True)
         if dry_run:
-            _print_accepted(accepted, as_json)
+            print_answer(accepted, _print_accepted, as_json=as_json)
             return
         task = _follow(api, accepted["task_id"])
-    if as_json:
-        print_json(task)
-    else:
-        print_task(task)
+    print_answer(task, print_task, as_json=as_json)
     if task["status"] != "completed":
         raise typer.Exit(FAILURE)
 
 
-def _print_accepted(accepted: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(accepted)
-    else:
-        out.print(f"{accepted['task_id']} would be accepted; nothing was started.", markup=False)
+def _print_accepted(accepted: dict[str, Any]) -> None:
+    out.print(f"{accepted['task_id']} would be accepted; nothing was started.", markup=False)
 
 
 def _read(file: Path) -> Any:

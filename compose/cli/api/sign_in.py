@@ -2,7 +2,7 @@
 
 import typer
 
-from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+from purser.compose.cli.output import DataOption, JsonOption, out, print_answer
 
 
 def register(app: typer.Typer) -> None:
@@ -16,7 +16,4 @@ def sign_in(data: DataOption = None, as_json: JsonOption = False) -> None:
 
     with gateway(data) as api:
         link = api.post("/v1/sign-in-links")
-    if as_json:
-        print_json(link)
-        return
-    out.print(link["url"], markup=False)
+    print_answer(link, lambda made: out.print(made["url"], markup=False), as_json=as_json)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import typer
 
 from purser.budget.scopes import check_id
-from purser.compose.cli.output import AllOption, DataOption, JsonOption, LimitOption, out, print_json
+from purser.compose.cli.output import AllOption, DataOption, JsonOption, LimitOption, out, print_answer
 from purser.workflows.contract import TaskStatus
 
 TaskId = Annotated[str, typer.Argument(metavar="TASK_ID", help="The `task_id` of the task file.")]
@@ -49,10 +49,7 @@ def show(task_id: TaskId, data: DataOption = None, as_json: JsonOption = False) 
 
     with gateway(data) as api:
         task = api.get(path_of(task_id))
-    if as_json:
-        print_json(task)
-    else:
-        print_task(task)
+    print_answer(task, print_task, as_json=as_json)
 
 
 def window(
@@ -76,10 +73,7 @@ def window(
                 raise NoSuchCall(f"task {task_id!r} has no such call", remedy="Leave out --agent and --turn, or wait.")
             call = str(found[0]["call"])
         seen = api.get(f"{calls}/{quote(call, safe='')}/window")
-    if as_json:
-        print_json(seen)
-    else:
-        print_window(seen)
+    print_answer(seen, print_window, as_json=as_json)
 
 
 def pause(task_id: TaskId, data: DataOption = None, as_json: JsonOption = False) -> None:
@@ -130,7 +124,4 @@ def _control(task_id: str, verb: str, data: DataOption, as_json: bool) -> None:
 
     with gateway(data) as api:
         accepted = api.post(f"{path_of(task_id)}/{verb}")
-    if as_json:
-        print_json(accepted)
-    else:
-        out.print(f"{task_id}: {verb} requested.", markup=False)
+    print_answer(accepted, lambda _: out.print(f"{task_id}: {verb} requested.", markup=False), as_json=as_json)

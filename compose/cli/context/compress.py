@@ -8,7 +8,7 @@ import typer
 from purser.compose.cli.context.redact import configured_redactor
 from purser.compose.cli.context.summarizing import SummarizerOption, origin, summarizing
 from purser.compose.cli.context.tokens import FileArgument, ModelOption
-from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+from purser.compose.cli.output import DataOption, JsonOption, out, print_answer
 from purser.wire.enums import Summarizer
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def compress(
             document = _text(read, budget, model, summarize, redact)
         else:
             document = _conversation(read, budget, model, summarize, redact)
-    print_json(document) if as_json else _print(document)
+    print_answer(document, _print, as_json=as_json)
 
 
 def _conversation(

@@ -9,7 +9,7 @@ from rich.markup import escape
 from purser.compose.cli.context.redact import configured_redactor
 from purser.compose.cli.context.summarizing import SummarizerOption, origin, summarizing
 from purser.compose.cli.context.tokens import FileArgument, ModelOption
-from purser.compose.cli.output import DataOption, JsonOption, out, print_json
+from purser.compose.cli.output import DataOption, JsonOption, out, print_answer
 from purser.compose.cli.tables import print_table, table
 from purser.context.strategies import WINDOW_PRESETS, Preset, StrategyName, StrategySettings
 from purser.context.strategies.choice import Preference
@@ -82,7 +82,7 @@ def window(
             document = _as_text(build, originals, budget, model, summarize) | document
         else:
             document = _as_messages(build(budget), originals, summarize) | document
-    print_json(document) if as_json else _print(document)
+    print_answer(document, _print, as_json=as_json)
 
 
 def _parameters(preset: Preset | None, figures: "Iterable[str]", options: "Mapping[str, object]") -> "StrategySettings":

@@ -1,8 +1,10 @@
 """`purser audit`."""
 
+from typing import Any
+
 import typer
 
-from purser.compose.cli.output import FAILURE, DataOption, JsonOption, out, print_json
+from purser.compose.cli.output import FAILURE, DataOption, JsonOption, out, print_answer
 
 
 def register(app: typer.Typer) -> None:
@@ -35,19 +37,14 @@ def audit_ledger(data: DataOption = None, as_json: JsonOption = False) -> None:
             return found
 
     found = asyncio.run(run())
-    if as_json:
-        print_json(found.to_json())
-    else:
-        _print(found.to_json())
+    print_answer(found.to_json(), _print, as_json=as_json)
     if not found.ok:
         raise typer.Exit(FAILURE)
 
 
-def _print(found: dict[str, object]) -> None:
-    checked, differences = found["checked"], found["differences"]
-    assert isinstance(checked, dict)
-    assert isinstance(differences, list)
-    out.print("Checked " + ", ".join(f"{count:,} {name}" for name, count in checked.items()) + ".")
+def _print(found: dict[str, Any]) -> None:
+    differences = found["differences"]
+    out.print("Checked " + ", ".join(f"{count:,} {name}" for name, count in found["checked"].items()) + ".")
     for difference in differences:
         figures = ", ".join(f"{name} {value}" for name, value in difference.items() if name not in ("check", "what"))
         out.print(f"[red]{difference['check']}[/]: {difference['what']}")

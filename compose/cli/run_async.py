@@ -5,12 +5,16 @@ import gc
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import uvloop
 
 from purser.compose.cli.output import SafeConsole
 from purser.compose.signals import stop_signals
+
+if TYPE_CHECKING:
+    from purser.budget.postgres.connections.pools import Pool
+    from purser.compose.settings import Settings
 
 T = TypeVar("T")
 
@@ -36,6 +40,21 @@ def run_to_end(main: Awaitable[T]) -> T:
             await asyncio.sleep(GRACE_S)
 
     return uvloop.run(run())
+
+
+def run_on_pool(settings: "Settings", work: "Callable[[Pool], Awaitable[T]]") -> T:
+    """Run a coroutine that takes a pool of the configured database, whether the stack is up or down.
+
+    Raises:
+        SchemaMismatch: the database has an older schema, or none.
+    """
+    from purser.compose.migrate import migrated_pool
+
+    async def run() -> T:
+        async with migrated_pool(settings) as pool:
+            return await work(pool)
+
+    return asyncio.run(run())
 
 
 def freeze_heap() -> None:

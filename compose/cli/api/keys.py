@@ -184,26 +184,23 @@ def _create_in_database(
     tags: Mapping[str, str],
     path: Sequence[str],
 ) -> dict[str, Any]:
-    import asyncio
-
     from purser.budget.actors import Actor
-    from purser.compose.migrate import migrated_pool
+    from purser.compose.cli.run_async import run_on_pool
     from purser.compose.processes.gateway import DEFAULT_TENANT
     from purser.gateway.access.views import KeyView
     from purser.gateway.postgres.keys import Keys
 
-    async def run() -> dict[str, Any]:
-        async with migrated_pool(settings) as pool:
-            made = await Keys(pool).create(
-                tenant or DEFAULT_TENANT,
-                name,
-                role,
-                by=Actor("purser keys", None),
-                expires_at=None if life is None else datetime.now(UTC) + timedelta(seconds=life),
-                rate_limit_per_s=rate_limit,
-                tags=tags,
-                path=path,
-            )
-        return KeyView.of(made.key).model_dump(mode="json") | {"key": made.secret}
-
-    return asyncio.run(run())
+    made = run_on_pool(
+        settings,
+        lambda pool: Keys(pool).create(
+            tenant or DEFAULT_TENANT,
+            name,
+            role,
+            by=Actor("purser keys", None),
+            expires_at=None if life is None else datetime.now(UTC) + timedelta(seconds=life),
+            rate_limit_per_s=rate_limit,
+            tags=tags,
+            path=path,
+        ),
+    )
+    return KeyView.of(made.key).model_dump(mode="json") | {"key": made.secret}

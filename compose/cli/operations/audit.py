@@ -1,10 +1,13 @@
 """`purser audit`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from purser.compose.cli.output import FAILURE, DataOption, JsonOption, out, print_answer
+
+if TYPE_CHECKING:
+    from purser.budget.postgres.connections.pools import Pool
 
 
 def register(app: typer.Typer) -> None:
@@ -17,26 +20,21 @@ def audit_ledger(data: DataOption = None, as_json: JsonOption = False) -> None:
 
     The result is stored for metrics, `purser doctor` and the dashboard, unless the database is read only.
     """
-    import asyncio
     from time import monotonic
 
     from purser.budget.postgres.audit.audit import Audit, audit
     from purser.budget.postgres.audit.results import AuditResults, AuditRun
-    from purser.compose.migrate import migrated_pool
+    from purser.compose.cli.run_async import run_on_pool
     from purser.compose.processes.up_file import command_settings
 
-    settings = command_settings(data)
+    async def run(pool: "Pool") -> Audit:
+        began = monotonic()
+        found = await audit(pool)
+        if not await AuditResults(pool).store(AuditRun.of(found, monotonic() - began, "purser audit")):
+            typer.echo("The database is read only: the result is not stored, and no alert sees it.", err=True)
+        return found
 
-    async def run() -> Audit:
-        async with migrated_pool(settings) as pool:
-            began = monotonic()
-            found = await audit(pool)
-            run = AuditRun.of(found, monotonic() - began, "purser audit")
-            if not await AuditResults(pool).store(run):
-                typer.echo("The database is read only: the result is not stored, and no alert sees it.", err=True)
-            return found
-
-    found = asyncio.run(run())
+    found = run_on_pool(command_settings(data), run)
     print_answer(found.to_json(), _print, as_json=as_json)
     if not found.ok:
         raise typer.Exit(FAILURE)

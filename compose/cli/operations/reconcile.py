@@ -1,14 +1,11 @@
 """`purser reconcile FILE`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from purser.compose.cli.output import FAILURE, DataOption, JsonOption, out, print_json
-
-if TYPE_CHECKING:
-    from purser.budget.reports.reconciliation import Reconciliation
 
 _SHOWN = 20
 """Most lines of each list for people; `--json` has all."""
@@ -35,12 +32,10 @@ def reconcile(
 
     Exit code 1 if they differ. The stack may be up or down.
     """
-    import asyncio
-
     from purser.budget.errors import InvalidRequest
     from purser.budget.postgres.reports import reconciling
     from purser.budget.reports.provider_usage import read_usage_file
-    from purser.compose.migrate import migrated_pool
+    from purser.compose.cli.run_async import run_on_pool
     from purser.compose.processes.gateway import DEFAULT_TENANT
     from purser.compose.processes.up_file import command_settings
 
@@ -53,13 +48,7 @@ def reconcile(
         raise InvalidRequest(f"{str(file)!r} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InvalidRequest(f"{str(file)!r} is not text: export usage as CSV or JSON") from None
-    settings = command_settings(data)
-
-    async def run() -> "Reconciliation":
-        async with migrated_pool(settings) as pool:
-            return await reconciling.reconcile(pool, tenants, read)
-
-    found = asyncio.run(run())
+    found = run_on_pool(command_settings(data), lambda pool: reconciling.reconcile(pool, tenants, read))
     if as_json:
         print_json({"file": str(file), "format": read.format, "lines": len(read.uses), **found.to_json()})
     else:

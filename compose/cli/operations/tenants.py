@@ -1,14 +1,8 @@
 """`purser tenants`."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import typer
 
 from purser.compose.cli.output import DataOption, JsonOption, print_json
-
-if TYPE_CHECKING:
-    from purser.gateway.postgres.keys import Tenant
 
 
 def register(app: typer.Typer) -> None:
@@ -20,25 +14,17 @@ def register(app: typer.Typer) -> None:
 
 def list_tenants(data: DataOption = None, as_json: JsonOption = False) -> None:
     """List all tenants that have keys or have made calls, from the database (PURSER_DSN), with the stack up or down."""
-    import asyncio
     from dataclasses import asdict
 
     from rich.markup import escape
 
+    from purser.compose.cli.run_async import run_on_pool
     from purser.compose.cli.tables import number, print_table, table
-    from purser.compose.migrate import migrated_pool
     from purser.compose.processes.up_file import command_settings
     from purser.gateway.postgres.keys import Keys
 
-    settings = command_settings(data)
-
-    async def run() -> Sequence["Tenant"]:
-        async with migrated_pool(settings) as pool:
-            return await Keys(pool).tenants()
-
-    found = [
-        asdict(one) | {"last_call_at": one.last_call_at and one.last_call_at.isoformat()} for one in asyncio.run(run())
-    ]
+    tenants = run_on_pool(command_settings(data), lambda pool: Keys(pool).tenants())
+    found = [asdict(one) | {"last_call_at": one.last_call_at and one.last_call_at.isoformat()} for one in tenants]
     if as_json:
         print_json({"items": found})
         return

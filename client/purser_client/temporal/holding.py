@@ -70,7 +70,8 @@ class Holding(ActivityInboundInterceptor):
         if not self._terms.matches(info.activity_type):
             return await self._pass_on(info, input)
         async with self._heartbeats.sent(info):
-            call = await self._admitted(info, input)
+            with self._failures():
+                call = await self._started(info, input)
             try:
                 with under_hold():
                     result = await super().execute_activity(input)
@@ -87,16 +88,8 @@ class Holding(ActivityInboundInterceptor):
         with self._failures(), path, trying(_key(info), _tries(info)):
             return await super().execute_activity(input)
 
-    async def _admitted(self, info: activity.Info, input: ExecuteActivityInput) -> AsyncCall:
-        """A call whose attempt has started.
-
-        Raises:
-            ApplicationError: the budget does not admit it, or not yet, or it cannot be held at all.
-        """
-        with self._failures():
-            return await self._begin(info, input)
-
-    async def _begin(self, info: activity.Info, input: ExecuteActivityInput) -> AsyncCall:
+    async def _started(self, info: activity.Info, input: ExecuteActivityInput) -> AsyncCall:
+        """A call whose attempt has started."""
         call = self._call(info, input)
         try:
             await call.__aenter__()

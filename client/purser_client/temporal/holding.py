@@ -145,8 +145,9 @@ class Holding(ActivityInboundInterceptor):
                 await call.settle(self._terms.usage(input, result))
             finally:
                 await call.__aexit__(None, None, None)
-        except Exception as error:  # the user's own function among it
-            log.warning("the estimate of call %s is charged: %r", call.key, error)
+        except Exception as error:  # the user's own function among it, whose error may repeat the reply
+            reason = error if isinstance(error, PurserError) else type(error).__name__
+            log.warning("the estimate of call %s is charged: %s", call.key, reason)
 
     @contextmanager
     def _failures(self) -> Iterator[None]:

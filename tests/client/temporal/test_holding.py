@@ -194,3 +194,18 @@ async def test_a_header_that_this_worker_does_not_decode_names_the_setting(holds
     with pytest.raises(ApplicationError, match="header_codec_behavior") as failed:
         await execute(AsyncPurser("http://127.0.0.1:9", "none"), answers, holds=holds, headers={HEADER: encoded})
     assert failed.value.non_retryable
+
+
+async def test_an_error_of_reading_a_result_is_noted_without_its_text(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Reply:
+        def model_dump(self) -> Any:
+            raise ValueError("what the model said")
+
+    async def reply() -> Reply:
+        return Reply()
+
+    await execute(await world.client(), reply)
+    assert "is charged: ValueError" in caplog.text
+    assert "what the model said" not in caplog.text

@@ -1,6 +1,7 @@
 """Requests that get no answer are repeated, and take effect once."""
 
 import asyncio
+import traceback
 from typing import Any
 
 import httpx
@@ -172,6 +173,14 @@ async def test_an_answer_that_cannot_be_decoded_is_named() -> None:
                 await asyncio.to_thread(plain.budgets.list)
             with pytest.raises(Unreadable, match="cannot be decoded"):
                 await asyncio.to_thread(lambda: next(plain.events()))
+
+
+async def test_the_error_of_an_answer_of_another_version_repeats_none_of_its_text() -> None:
+    async with raw_server(replies(b'{"messages": ["what she said"]}', "application/json")) as other:
+        purser = Purser(f"http://127.0.0.1:{other.port}", "none")
+        with purser, pytest.raises(Unreadable, match="an answer of another version") as refused:
+            await asyncio.to_thread(purser.sessions.messages, "s1")
+    assert "what she said" not in "".join(traceback.format_exception(refused.value))
 
 
 async def test_a_wrong_key_is_not_tried_again(world: World) -> None:

@@ -25,10 +25,15 @@ class Body(BaseModel):
 
 
 class View(BaseModel):
-    """Base class of answers. Fields that a newer gateway adds are ignored."""
+    """Base class of answers. Fields that a newer gateway adds are ignored, and errors repeat no text of a session."""
 
     model_config = ConfigDict(
-        extra="ignore", frozen=True, from_attributes=True, populate_by_name=True, use_attribute_docstrings=DESCRIBED
+        extra="ignore",
+        frozen=True,
+        from_attributes=True,
+        hide_input_in_errors=True,
+        populate_by_name=True,
+        use_attribute_docstrings=DESCRIBED,
     )
 
 

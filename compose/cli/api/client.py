@@ -147,10 +147,7 @@ class Gateway:
         return response
 
     def _body(self, response: httpx.Response) -> dict[str, Any]:
-        try:
-            body = response.json()
-        except ValueError:
-            body = None
+        body = _json(response)
         if not isinstance(body, dict) or not body:  # the answers of a gateway are objects with fields
             raise no_gateway(self.url, f"it answers {response.text[:40]!r}")
         return body
@@ -222,11 +219,16 @@ def _unknown(settings: Settings) -> NoGateway:
     )
 
 
-def _problem(response: httpx.Response) -> dict[str, Any]:
+def _json(response: httpx.Response) -> Any:
+    """The decoded body; `None` if it is no JSON."""
     try:
-        problem = response.json()
-    except ValueError:
-        problem = None
+        return response.json()
+    except (ValueError, RecursionError):
+        return None
+
+
+def _problem(response: httpx.Response) -> dict[str, Any]:
+    problem = _json(response)
     if isinstance(problem, dict) and "title" in problem:
         if response.status_code == httpx.codes.UNAUTHORIZED:  # a person at the command line sends no headers
             detail = _NOT_LIVE if "authorization" in response.request.headers else _NO_KEY

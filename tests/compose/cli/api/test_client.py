@@ -8,11 +8,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from purser.compose.cli.api import event_lines
 from purser.compose.cli.api.client import Gateway, gateway
-from purser.compose.errors import RequestFailed
+from purser.compose.errors import RequestFailed, Unreachable
 from purser.compose.processes.gateway import renew_admin_key
 from purser.compose.processes.up_file import LOCK, Running, forget
 from purser.compose.stack.lock import FileLock
@@ -120,3 +121,10 @@ async def test_a_success_of_something_else_is_no_answer_of_a_gateway(
     assert found["state"] == "failed"
     assert "is not the address of a gateway" in found["detail"]
     assert "PURSER_URL" in found["remedy"]
+
+
+@pytest.mark.parametrize(("status", "error"), [("200 OK", Unreachable), ("400 Bad Request", RequestFailed)])
+async def test_json_that_is_nested_without_end_is_no_answer(status: str, error: type[Exception]) -> None:
+    async with raw_server(replies(b"[" * 100_000, "application/json", status)) as other:
+        with httpx.Client(base_url=f"http://127.0.0.1:{other.port}") as client, pytest.raises(error):
+            await asyncio.to_thread(Gateway(client).get, "/v1/budgets")

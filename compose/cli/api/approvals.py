@@ -132,15 +132,12 @@ def _decide(
     with gateway(data) as api:
 
         def decide(approval_id: str) -> dict[str, Any]:
-            return _send(api, approval_id, {"decision_id": decision_id or str(uuid.uuid4()), **given}, via, data)
+            body = {"decision_id": decision_id or str(uuid.uuid4()), **given}
+            if via is Channel.TEMPORAL:
+                return _through_temporal(api, approval_id, body, data)
+            return api.post(f"{_path(approval_id)}/decision", body)
 
         do_each("approval_id", approval_ids, decide, _print_answer, as_json=as_json)
-
-
-def _send(api: "Gateway", approval_id: str, body: dict[str, Any], via: Channel, data: DataOption) -> dict[str, Any]:
-    if via is Channel.TEMPORAL:
-        return _through_temporal(api, approval_id, body, data)
-    return api.post(f"{_path(approval_id)}/decision", body)
 
 
 def _print_answer(answer: Mapping[str, Any]) -> None:

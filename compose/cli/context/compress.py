@@ -31,15 +31,15 @@ def compress(
     as_json: JsonOption = False,
 ) -> None:
     """Summarize the middle of a conversation, or a text, so that the result fits a budget."""
-    from purser.compose.cli.context.conversation_file import read_conversation
+    from purser.compose.cli.context.conversation_file import read_file
 
     redact = configured_redactor().redact
-    read = read_conversation(file)
+    read = read_file(file)
     with summarizing(summarizer, redact, data) as summarize:
         if isinstance(read, str):
             document = _text(read, budget, model, summarize, redact)
         else:
-            document = _conversation(read, budget, model, summarize, redact)
+            document = _conversation(read.messages, budget, model, summarize, redact)
     print_answer(document, _print, as_json=as_json)
 
 

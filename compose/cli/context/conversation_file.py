@@ -22,12 +22,6 @@ class ConversationFile:
     """The same messages, as they are in the file."""
 
 
-def read_conversation(path: Path) -> list[Message] | str:
-    """Read the messages of a `.json` or `.jsonl` file, or the text of any other; raises what `read_file` raises."""
-    found = read_file(path)
-    return found if isinstance(found, str) else found.messages
-
-
 def read_file(path: Path) -> ConversationFile | str:
     """Read a `.json` file (an array of OpenAI chat messages), a `.jsonl` file (one a line), or any other as text.
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from purser.compose.cli.context.conversation_file import ConversationFile, read_conversation, read_file
+from purser.compose.cli.context.conversation_file import ConversationFile, read_file
 from purser.compose.errors import UnreadableFile
 from purser.context.conversation.messages import Message
 
-MESSAGES = [
+MESSAGES: list[dict[str, Any]] = [
     {"role": "user", "content": "Where is it?", "pinned": True},
     {"role": "assistant", "content": None, "tool_calls": [
         {"id": "c1", "type": "function", "function": {"name": "find", "arguments": "{}"}}]},
@@ -26,11 +26,15 @@ def _write(path: Path, text: str) -> Path:
 def test_an_array_and_lines_of_messages_are_the_same_conversation(tmp_path: Path) -> None:
     array = _write(tmp_path / "a.json", json.dumps(MESSAGES, indent=1))
     lines = _write(tmp_path / "a.jsonl", "\n\n".join(json.dumps(message) for message in MESSAGES) + "\r\n")
-    assert read_conversation(array) == read_conversation(lines) == [Message.parse(message) for message in MESSAGES]
+    assert (
+        read_file(array)
+        == read_file(lines)
+        == ConversationFile([Message.parse(message) for message in MESSAGES], MESSAGES)
+    )
 
 
 def test_any_other_file_is_text(tmp_path: Path) -> None:
-    assert read_conversation(_write(tmp_path / "a.md", "[] 你好\u2028")) == "[] 你好\u2028"
+    assert read_file(_write(tmp_path / "a.md", "[] 你好\u2028")) == "[] 你好\u2028"
 
 
 def test_unknown_fields_are_ignored_and_remain_in_the_original(tmp_path: Path) -> None:
@@ -40,7 +44,7 @@ def test_unknown_fields_are_ignored_and_remain_in_the_original(tmp_path: Path) -
 
 
 def test_an_empty_file_is_an_empty_conversation(tmp_path: Path) -> None:
-    assert read_conversation(_write(tmp_path / "a.jsonl", "")) == []
+    assert read_file(_write(tmp_path / "a.jsonl", "")) == ConversationFile([], [])
 
 
 @pytest.mark.parametrize(
@@ -61,7 +65,7 @@ def test_an_invalid_file_is_an_error_with_line_and_field_and_never_its_text(
     tmp_path: Path, name: str, text: str, message: str
 ) -> None:
     with pytest.raises(UnreadableFile) as caught:
-        read_conversation(_write(tmp_path / name, text))
+        read_file(_write(tmp_path / name, text))
     assert message in str(caught.value)
     assert "secret" not in str(caught.value)
     assert caught.value.remedy
@@ -72,7 +76,7 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, content: Any) -> No
     if content:
         (tmp_path / "a.txt").write_bytes(content)
     with pytest.raises(UnreadableFile, match=r"a\.txt' (is not UTF-8|cannot be read: No such file)"):
-        read_conversation(tmp_path / "a.txt")
+        read_file(tmp_path / "a.txt")
 
 
 def test_a_log_may_leave_out_which_call_a_tool_message_answers(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from purser.benchmarks.compaction.survival import (
 from purser.benchmarks.data import optional_rows, rows
 from purser.benchmarks.outcome import Outcome
 from purser.benchmarks.postgres import temporary_postgres
+from purser.benchmarks.progress import log_step
 from purser.budget.postgres.connections.pools import create_pool
 
 LEAST_EVIDENCE = 55.0
@@ -49,9 +50,11 @@ def run(data: Path | None) -> Outcome:
         MissingData: LoCoMo is not installed.
     """
     found = {"locomo": rows(data, "locomo"), "bfcl_memory": optional_rows(data, "bfcl_memory")}
+    log_step("what is left after one compression")
     survived = {
         name: survival([LabelledConversation.of(row) for row in members]) for name, members in found.items() if members
     }
+    log_step("sizes, and calls without their results")
     sizes, broken, points = ratios(data), pairs(data), tools.points(data)
     needed = tools.retained(points) if points else {}
     rolling, left = asyncio.run(_product(data, [LabelledConversation.of(row) for row in found["locomo"]]))
@@ -96,6 +99,7 @@ async def _product(
     data: Path | None, conversations: list[LabelledConversation]
 ) -> tuple[dict[str, Survival], Survivors]:
     async with temporary_postgres() as dsn, await create_pool(dsn) as pool:
+        log_step("what is left of conversations that are compressed as they go")
         found = {
             at(PRODUCT, share): measured(
                 conversations,
@@ -103,6 +107,7 @@ async def _product(
             )
             for share in SHARES
         }
+        log_step("what is left after many compressions")
         return found, await repeats(pool, data, SEED)
 
 

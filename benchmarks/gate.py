@@ -24,6 +24,7 @@ from purser.benchmarks.limiters.load import CALLERS, CALLS, TIGHT, TOKENS, Loade
 from purser.benchmarks.limiters.provider import SLOW_S, run_provider
 from purser.benchmarks.limiters.purser import UnexpectedStatus, in_process, over_http, purser_proxy, through
 from purser.benchmarks.outcome import Outcome, Table, gate_table
+from purser.benchmarks.progress import log_step
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
 
@@ -102,7 +103,10 @@ async def _purser(provider: str, seconds: float) -> tuple[list[Row], dict[str, b
             HTTP: over_http(gateway, stack),
             "Purser's proxy": through(purser_proxy(running, gateway), stack),
         }
-        rows = [Row(name, "", await load(make, provider, seconds)) for name, make in ways.items()]
+        rows = []
+        for name, make in ways.items():
+            log_step(name)
+            rows.append(Row(name, "", await load(make, provider, seconds)))
         async with gateway.get("/v1/usage", params={"by": "day"}) as answer:
             charged = sum(day["charged_tokens"] for day in (await answer.json())["items"])
         loaded = [row.loaded for row in rows if row.loaded]
@@ -117,6 +121,7 @@ async def _purser(provider: str, seconds: float) -> tuple[list[Row], dict[str, b
 async def _peer(peer: Peer, provider: str, seconds: float) -> Row:
     if not environments.installed(peer.environment):
         return Row(peer.name, "", None, "not installed: make peers")
+    log_step(peer.name)
     version = environments.version(peer.environment, peer.distribution)
     try:
         if peer.module:

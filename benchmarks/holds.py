@@ -20,6 +20,7 @@ from purser.benchmarks.holding.sizing import SIZINGS, Sizing
 from purser.benchmarks.holding.transcripts import OUTPUT_CAP, RecordedCall, calls_of
 from purser.benchmarks.outcome import Outcome, Table
 from purser.benchmarks.postgres import temporary_postgres
+from purser.benchmarks.progress import log_step
 from purser.budget.actors import Actor
 from purser.budget.gate import Amount
 from purser.budget.policies.fields import Mode
@@ -111,6 +112,7 @@ async def _measured(found: dict[str, list[list[RecordedCall]]]) -> tuple[list[Po
 
 async def measure(pool: Pool, name: str, conversations: Sequence[Conversation], share: str, sizing: Sizing) -> Point:
     """Runs conversations in groups under one sizing; each set, share and sizing has a tenant of its own."""
+    log_step(f"{name}, {Fraction(share) * 100} % of the need, {sizing.name}")
     tenant = f"{name}-{share}-{sizing.name}".replace(" ", "_").replace(",", "")
     simulation = Simulation(pool, Ledger(pool, SETTINGS), PriceBook.load(), tenant, sizing)
     policies, tally, spent, held = Policies(pool, SETTINGS), simulation.tally, 0, Amount()

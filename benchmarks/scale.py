@@ -20,10 +20,12 @@ from pathlib import Path as FilePath
 from statistics import linear_regression
 from typing import Any
 
+from purser.benchmarks.background import background_processes
 from purser.benchmarks.ledger import ASK, TENANT, USED
 from purser.benchmarks.outcome import Outcome, Table, gate_table, percentile_ms
 from purser.benchmarks.postgres import temporary_postgres
 from purser.benchmarks.processor_time import processor_times
+from purser.benchmarks.progress import log_step
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest, Report
 from purser.budget.policies.policy import Policy
@@ -132,7 +134,7 @@ async def measure(seconds: float, factors: Mapping[str, Sequence[int]]) -> Outco
     """Measures these values of each factor."""
     lines, gates = [], []
     most = max(*factors.get("processes", (1,)), *factors.get("databases", (1,)))
-    with ProcessPoolExecutor(most, multiprocessing.get_context("spawn")) as pool:
+    with background_processes(most) as pool:
         for factor, values in factors.items():
             async with AsyncExitStack() as servers:
                 dsns = [
@@ -149,6 +151,7 @@ async def measure(seconds: float, factors: Mapping[str, Sequence[int]]) -> Outco
 
 async def _measured(databases: Sequence["_Database"], factor: str, value: int, seconds: float) -> "Line":
     """Measures one value of a factor; of the history, what there is if that is more."""
+    log_step(f"{factor}: {value:,}")
     shape = Shape()
     if factor == "history":
         value = await databases[0].filled(value, seconds)

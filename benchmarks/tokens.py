@@ -13,6 +13,7 @@ from typing import Any
 
 from purser.benchmarks.data import Row, conversations
 from purser.benchmarks.outcome import Cell, Outcome, Table
+from purser.benchmarks.progress import log_step
 from purser.context.tokens import PER_CONVERSATION, PER_MESSAGE, count_request
 from purser.context.tokens.exact import by_tiktoken
 from purser.context.tokens.legacy import ESTIMATORS
@@ -78,6 +79,7 @@ def run(data: Path | None) -> Outcome:
 
 def _counted(data: Path | None, vocabulary: Vocabulary) -> Groups:
     groups: dict[Group, _Counts] = defaultdict(_Counts)
+    log_step(f"conversations in {vocabulary}")
     for name, row in conversations(data):
         groups[name, row.get("lang", "")].add(row["messages"], vocabulary)
     return groups

@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any
 
 from purser.benchmarks.outcome import Outcome, Table, gate_table, percentile_ms
+from purser.benchmarks.progress import log_step
 from purser.benchmarks.tasks.baselines import QUEUE, EmptyPair, FiveActivities
 from purser.benchmarks.tasks.histories import Turn, turn_of
 from purser.benchmarks.tasks.running import Running, running_tasks
@@ -75,6 +76,7 @@ async def measure(seconds: float, warm_up: int) -> Outcome:
     async with running_tasks() as running:
         for _ in range(warm_up):
             await _round(running, statuses)
+        log_step(f"turns for {seconds:.0f} s")
         end = time.perf_counter() + seconds
         while not kinds[0].turns or time.perf_counter() < end:
             for kind, workflow_id in zip(kinds, await _round(running, statuses), strict=True):

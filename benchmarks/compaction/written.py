@@ -20,6 +20,7 @@ from purser.benchmarks.compaction.conversations import MODEL, Question, asked, c
 from purser.benchmarks.compaction.product import MEMORY_TOKENS, TENANT
 from purser.benchmarks.data import Row
 from purser.benchmarks.outcome import percentile_ms
+from purser.benchmarks.progress import log_step
 from purser.benchmarks.recall.questions import message
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.scopes import Path
@@ -153,6 +154,7 @@ async def measured(pool: Pool, name: str, rows: Sequence[Row], summarizer: Summa
     """
     found = {one: Figures() for one in (EXTRACTIVE, HYBRID, *([MODEL_WRITTEN] if summarizer else []))}
     for transcript in map(Transcript.of, rows):
+        log_step(f"{name}, conversation {transcript.name}")
         room, everything = transcript.room, transcript.source(range(len(transcript.messages)))
         began = perf_counter()
         text = extract(everything, room, count)

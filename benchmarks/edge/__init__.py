@@ -23,6 +23,7 @@ from purser.benchmarks.http.mix import Clients, Record
 from purser.benchmarks.http.system import System, system
 from purser.benchmarks.http.target import prepare
 from purser.benchmarks.outcome import Outcome, Table, gate_table, percentile_ms
+from purser.benchmarks.progress import log_step
 from purser.budget.actors import Actor
 from purser.budget.postgres.connections.pools import create_pool
 from purser.compose.settings.limits import Limits
@@ -169,6 +170,7 @@ async def _loads(running: System, sizes: Sizes) -> list[Load]:
 async def _measure(name: str, client: Clients, least: int, work: Callable[..., None], *arguments: object) -> Latencies:
     """Reads and calls at least `least` times while the background process `work` loads the gateway, and until it has
     sent its answers."""
+    log_step(name)
     reads: list[float] = []
     calls: list[float] = []
     with background_process(work, *arguments) as load:

@@ -14,6 +14,7 @@ from purser.benchmarks.holding.simulation import SETTINGS, Simulation, Tally
 from purser.benchmarks.holding.sizing import Sizing
 from purser.benchmarks.holding.transcripts import MODEL, RecordedCall
 from purser.benchmarks.outcome import Table
+from purser.benchmarks.progress import log_step
 from purser.budget.actors import Actor
 from purser.budget.gate import Amount
 from purser.budget.policies.fields import Mode
@@ -100,6 +101,7 @@ def table(name: str, found: Sequence[Answers]) -> Table:
 
 async def answers(pool: Pool, conversations: Sequence[Sequence[RecordedCall]], thrift: Thrift, unit: str) -> Answers:
     """Runs conversations as tasks, one after the other, each on a limit of its own."""
+    log_step(f"answers within limits in {unit}: {thrift.name}")
     tenant = f"answers-{unit}-{thrift.name}".replace(" ", "_")
     simulation = Simulation(pool, Ledger(pool, SETTINGS), PriceBook.load(), tenant, thrift.sizing)
     policies, tally, ok = Policies(pool, SETTINGS), simulation.tally, True

@@ -6,7 +6,6 @@ are valid only if no request failed, no event was lost or duplicated, and the le
 """
 
 import asyncio
-import multiprocessing
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -16,7 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from purser.benchmarks.background import background_process
+from purser.benchmarks.background import background_process, background_processes
 from purser.benchmarks.http import closed, search
 from purser.benchmarks.http.load import CONNECTIONS, LoadResult, send_requests
 from purser.benchmarks.http.mix import Target
@@ -24,6 +23,7 @@ from purser.benchmarks.http.streams import Compared, compare, listen
 from purser.benchmarks.http.system import System, system
 from purser.benchmarks.http.target import prepare, spent
 from purser.benchmarks.outcome import Outcome, Table, gate_table, percentile_ms
+from purser.benchmarks.progress import log_step
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
 
@@ -53,6 +53,7 @@ class Session:
 
     def send_requests(self, rate: float, seconds: float) -> LoadResult:
         """Sends requests at a rate from the client process, and adds up what was settled and what failed."""
+        log_step(f"{rate:,.0f} requests a second for {seconds:.0f} s")
         run = next(self.runs)
         result = self.clients.submit(send_requests, self.target, f"r{run}", rate, seconds, SEED + run).result()
         self.settled += result.record.settled
@@ -61,6 +62,7 @@ class Session:
 
     def close_loops(self, connections: int, seconds: float) -> closed.Point:
         """Holds and settles on so many connections, each as fast as it is answered."""
+        log_step(f"{connections} connections in closed loops")
         run, before = next(self.runs), self.system.cpu_seconds()
         result = self.clients.submit(
             closed.call_in_turns, self.target, f"c{run}", connections, seconds, SEED + run
@@ -106,7 +108,7 @@ async def measure(seconds: float, streams: int, step_s: float, bound: float = BO
     most = str(streams)
     async with system(PURSER_STREAMS_PER_KEY=most, PURSER_STREAMS_PER_TENANT=most) as running:
         target = await asyncio.to_thread(prepare, running)
-        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as clients:
+        with background_processes(1) as clients:
             session = Session(running, target, clients, bound)
             points = [
                 await asyncio.to_thread(session.close_loops, connections, step_s)

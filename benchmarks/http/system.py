@@ -15,6 +15,7 @@ import psutil
 
 from purser.benchmarks.postgres import temporary_postgres
 from purser.benchmarks.processor_time import family_s, processor_s
+from purser.benchmarks.progress import log_step
 from purser.budget.postgres.connections.pools import create_pool
 from purser.compose.processes.gateway import renew_admin_key
 from purser.compose.stack.temporal import EmbeddedTemporal
@@ -65,6 +66,7 @@ async def system(command: str = "gateway", **settings: str) -> AsyncIterator[Sys
         async with temporary_postgres() as dsn:
             try:
                 key = await renew_admin_key(dsn, home)
+                log_step(f"starting Temporal and `purser {command}`")
                 address = await temporal.start()
                 process = _start(command, home, dsn, address, settings)
                 try:

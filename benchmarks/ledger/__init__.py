@@ -21,6 +21,7 @@ from purser.benchmarks.ledger.bare_batch import BareLedger
 from purser.benchmarks.outcome import Outcome, Table, percentile_ms
 from purser.benchmarks.postgres import temporary_postgres
 from purser.benchmarks.processor_time import processor_times
+from purser.benchmarks.progress import log_step
 from purser.budget.actors import Actor
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldRequest, Report
@@ -131,6 +132,7 @@ async def measure(
         sessions: number of sessions of each load, over which the calls of a caller are spread.
         rounds: number of turns of each load.
     """
+    log_step(f"{callers} callers, {'batched' if batched else 'not batched'}, {sessions:,} sessions: {', '.join(loads)}")
     settings = LedgerSettings()
     async with await create_pool(dsn, size=connections) as pool:
         shared, bare = Ledger(pool, settings), BareLedger(pool)

@@ -23,6 +23,7 @@ from purser.benchmarks.limiters.provider import run_provider
 from purser.benchmarks.limiters.purser import purser_proxy, through
 from purser.benchmarks.limiters.roads import Road, Roads, call_for
 from purser.benchmarks.outcome import Outcome
+from purser.benchmarks.progress import log_step
 from purser.benchmarks.proxy.lines import LITELLM, PURSER, Line, outcome_of
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
@@ -61,6 +62,7 @@ async def measure(seconds: float, callers: Sequence[int], *, peer: bool) -> Outc
         if peer:
             ways[LITELLM] = await litellm_proxy(provider, stack)
         lines = await _lines(ways, provider, seconds, callers)
+        log_step("a budget that is too small")
         tight = {name: await overload(through(roads, stack), provider) for name, roads in ways.items()}
         async with gateway.get("/v1/budgets/session:proxy-tight") as answer:
             charged = (await answer.json())["tokens"]["spent"]
@@ -88,16 +90,14 @@ async def _lines(ways: Mapping[str, Roads], provider: str, seconds: float, calle
     plenty, _ = budgets(provider)
     bare = Road("straight", plenty.api_base)
     roads = {name: await make(plenty) for name, make in ways.items()}
-    return [
-        Line(
-            count,
-            streams,
-            await call_for(bare, callers=count, streams=streams, seconds=seconds),
-            {
+    lines = []
+    for streams in (False, True):
+        for count in callers:
+            log_step(f"{count} callers, {'streamed' if streams else 'not streamed'}")
+            straight = await call_for(bare, callers=count, streams=streams, seconds=seconds)
+            through = {
                 name: await call_for(road, callers=count, streams=streams, seconds=seconds)
                 for name, road in roads.items()
-            },
-        )
-        for streams in (False, True)
-        for count in callers
-    ]
+            }
+            lines.append(Line(count, streams, straight, through))
+    return lines

@@ -19,6 +19,7 @@ from temporalio.client import Client
 from purser.benchmarks.closed_loops import Measured, call_in_loops
 from purser.benchmarks.http.system import System
 from purser.benchmarks.outcome import Outcome, Table, gate_table, percentile_ms
+from purser.benchmarks.progress import log_step
 from purser.benchmarks.tasks.baselines import QUEUE, EmptyPair, FiveActivities
 from purser.benchmarks.tasks.histories import History, history_of
 from purser.benchmarks.tasks.parked import Parked, park
@@ -73,6 +74,7 @@ async def measure(seconds: float, in_flight: Sequence[int], parked: int) -> Outc
         empty = [await _empty(running.client, each, seconds) for each in (FiveActivities, EmptyPair)]
         lines = [await _line(running.system, tasks, each, seconds) for each in in_flight]
         histories, ended = await _histories(running.client, tasks)
+        log_step(f"{parked:,} tasks that wait for an approval")
         waited = await park(running, parked)
         statuses = [*(status for line in lines for status in line.measured.answers), *ended, *waited.statuses]
         gate = await running.gate(statuses)
@@ -81,6 +83,7 @@ async def measure(seconds: float, in_flight: Sequence[int], parked: int) -> Outc
 
 async def _empty(client: Client, workflow: type[FiveActivities | EmptyPair], seconds: float) -> dict[str, Any]:
     """Figures of a workflow that does nothing, run again and again, one at a time."""
+    log_step(f"workflows that do nothing: {workflow.__name__}")
     last = ""
 
     async def once() -> None:
@@ -95,6 +98,7 @@ async def _empty(client: Client, workflow: type[FiveActivities | EmptyPair], sec
 
 
 async def _line(running: System, tasks: Tasks, in_flight: int, seconds: float) -> Line:
+    log_step(f"{in_flight} tasks in flight")
     before = running.cpu_seconds()
     measured = await call_in_loops(tasks.run, callers=in_flight, seconds=seconds)
     after = running.cpu_seconds()

@@ -14,6 +14,7 @@ import uvloop
 
 from purser.benchmarks.data import rows
 from purser.benchmarks.outcome import Cell, Outcome, Table
+from purser.benchmarks.progress import log_step
 from purser.benchmarks.windows import prefixes
 from purser.benchmarks.windows.checks import Case, faults, messages_of
 from purser.benchmarks.windows.speed import MODEL, SIZES, Timing, measure
@@ -47,8 +48,9 @@ SHARES = (0.15, 0.4, 0.8)
 
 def run(data: Path | None) -> Outcome:
     """Runs the benchmark on the conversations in the folder `data`."""
-    cut = {name: sweep(conversations(data, name), beginnings, everywhere=True) for name in CUT_EVERYWHERE}
-    whole = {name: sweep(conversations(data, name), extract, everywhere=False) for name in WHOLE}
+    cut = {name: _swept(data, name, beginnings, everywhere=True) for name in CUT_EVERYWHERE}
+    whole = {name: _swept(data, name, extract, everywhere=False) for name in WHOLE}
+    log_step("prefixes of tau_airline that providers can cache")
     stable = prefixes.measure(conversations(data, "tau_airline"))
     timings = uvloop.run(measure())  # as in every process that serves
     growth, slow = grown(timings), list(missed(timings))
@@ -77,6 +79,12 @@ def run(data: Path | None) -> Outcome:
             ),
         ],
     )  # fmt: skip
+
+
+def _swept(data: Path | None, name: str, summarize: Summarize, *, everywhere: bool) -> Counter[str]:
+    """`sweep` of a data set."""
+    log_step(f"{name}, cut at every message" if everywhere else f"{name}, whole conversations")
+    return sweep(conversations(data, name), summarize, everywhere=everywhere)
 
 
 def conversations(data: Path | None, name: str) -> list[list[Message]]:

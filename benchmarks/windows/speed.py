@@ -16,6 +16,7 @@ from purser.benchmarks.compaction.product import MEMORY_TOKENS
 from purser.benchmarks.outcome import percentile_ms
 from purser.benchmarks.postgres import temporary_postgres
 from purser.benchmarks.processor_time import processor_times
+from purser.benchmarks.progress import log_step
 from purser.benchmarks.windows.peers import peers
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.compose.cli.run_async import SWITCH_INTERVAL_S, freeze_heap
@@ -93,6 +94,7 @@ async def measure(sizes: Sequence[int] = SIZES) -> list[Timing]:
 
 
 async def _at(pool: Pool, size: int) -> list[Timing]:
+    log_step(f"storing two sessions of {size:,} messages")
     messages = history(size)
     known = {
         text: count_message({"role": "user", "content": text}, MODEL).tokens for text in {m.text for m in messages}
@@ -107,7 +109,10 @@ async def _at(pool: Pool, size: int) -> list[Timing]:
     ours, theirs = _stored(pool, compressed, fresh, size), peers(messages, counts, BUDGET)
     # As in every process that serves. The history in memory is the benchmark's: collecting it stops for 0.2 s.
     freeze_heap()
-    taken = {way: await _timed(call, pool) for way, call in {**ours, **theirs}.items()}
+    taken = dict[str, _Taken]()
+    for way, call in {**ours, **theirs}.items():
+        log_step(f"{size:,} messages: {way}")
+        taken[way] = await _timed(call, pool)
     return [_timing(way, size, tokens, one, ours=way in ours) for way, one in taken.items()]
 
 

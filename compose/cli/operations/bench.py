@@ -1,6 +1,8 @@
 """`purser bench`."""
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +16,7 @@ from purser.compose.cli.tables import print_table, table
 
 if TYPE_CHECKING:
     from purser.benchmarks.outcome import Cell, Outcome, Table
+    from purser.compose.demo.progress import Progress
 
 Name = StrEnum("Name", {name: name for name in (*NAMES, *ALIASES)})  # type: ignore[misc] # known when it runs
 NameArgument = Annotated[Name, typer.Argument(metavar="NAME", help=f"One of {', '.join(NAMES)}.")]
@@ -49,11 +52,15 @@ def bench(
     model: ModelOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a benchmark; exit code 1 if what it measured did not work correctly."""
+    """Run a benchmark; exit code 1 if what it measured did not work correctly.
+
+    Without --json, stderr shows what it measures at the moment. Ctrl-C ends it, and nothing of it keeps running.
+    """
     from importlib import import_module
     from inspect import signature
 
     from purser.benchmarks.outcome import machine
+    from purser.compose.cli.interrupting import interrupted_by_signals
     from purser.compose.settings.load import load_settings
 
     folder = load_settings(bench_data=data).bench_data
@@ -62,7 +69,8 @@ def bench(
     given = {option: value for option, value in options.items() if value is not None}
     for option in given.keys() - signature(run).parameters.keys():
         raise typer.BadParameter(f"the benchmark {name} has no such option", param_hint=f"--{option}")
-    outcome: Outcome = run(folder, **given)
+    with interrupted_by_signals(), nullcontext() if as_json else _shown_progress(name):
+        outcome: Outcome = run(folder, **given)
     settings = machine() | ({"data": str(folder)} if folder else {}) | dict(outcome.settings)
     if as_json:
         passed, results = outcome.gate_passed, outcome.results
@@ -71,6 +79,34 @@ def bench(
         _print(outcome, settings)
     if not outcome.gate_passed:
         raise typer.Exit(FAILURE)
+
+
+@contextmanager
+def _shown_progress(name: str) -> Iterator[None]:
+    """Write a line to stderr for each part that the benchmark begins."""
+    from purser.benchmarks.progress import log
+    from purser.compose.demo.progress import Progress
+    from purser.compose.demo.report import page
+
+    lines = _Lines(Progress(page(stderr=True)), name)
+    log.addHandler(lines)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(lines)
+
+
+class _Lines(logging.Handler):
+    """Writes records as the progress of a benchmark."""
+
+    def __init__(self, progress: "Progress", name: str) -> None:
+        super().__init__()
+        self._progress, self._name = progress, name
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(OSError):  # the terminal is closed
+            self._progress.write(record.getMessage(), self._name)
 
 
 def _print(outcome: "Outcome", settings: dict[str, object]) -> None:

@@ -38,6 +38,16 @@ def test_the_folder_may_be_a_setting_and_people_see_tables(tmp_path: Path, data:
     assert shown.stdout.endswith("Gate passed.\n")
 
 
+def test_people_see_on_stderr_what_is_measured_and_programs_nothing(tmp_path: Path, data: Path) -> None:
+    purser = Commands.at(tmp_path, bench_data=str(data))
+    lines = purser.run("bench", "tokens").stderr.splitlines()
+    assert {" ".join(line.split()[2:]) for line in lines} == {
+        "tokens conversations in o200k_base",
+        "tokens conversations in cl100k_base",
+    }
+    assert purser.run("bench", "tokens", "--json").stderr == ""
+
+
 def test_a_failed_gate_is_a_failure(tmp_path: Path, data: Path) -> None:
     with gzip.open(data / "talks" / "dev.jsonl.gz", "at") as file:
         # The formula is weakest on random letters.

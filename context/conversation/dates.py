@@ -79,6 +79,15 @@ _RELATIVE = re.compile(
     r"|(?P<before>\d{1,2}|[一二三四五六七八九十两])(?P<span>天|周|个月|年)前",
     re.IGNORECASE,
 )
+_SIGNS = [
+    sign
+    for sign in (
+        *_SHIFT, *_SPANS, *_OTHER_DAYS, "last ", "next ", "this ", " ago", "vor ", "hace ", "il y a ", "dentro de ",
+        "dans ",
+    )
+    if sign.isascii()
+]  # fmt: skip
+"""Each relative time in ASCII has one of them: looking for these takes a tenth of the time."""
 _SIDES = {"last": -1, "this": 0, "next": 1, "上": -1, "下": 1, "本": 0, "这": 0}
 
 
@@ -88,7 +97,7 @@ def dated(text: str, at: datetime | None) -> str:
     Args:
         text, at: as for `absolute_dates`.
     """
-    if at is None:
+    if at is None or not _may_name_one(text):
         return text
     return _RELATIVE.sub(lambda match: f"{match[0]} ({date})" if (date := _absolute(match, at)) else match[0], text)
 
@@ -103,8 +112,16 @@ def absolute_dates(text: str, at: datetime | None) -> dict[str, str]:
         text: what was said.
         at: when it was said; `None` if that is unknown.
     """
-    matches = _RELATIVE.finditer(text) if at else ()
+    matches = _RELATIVE.finditer(text) if at and _may_name_one(text) else ()
     return {match[0]: date for match in matches if at and (date := _absolute(match, at))}
+
+
+def _may_name_one(text: str) -> bool:
+    """Whether there may be a relative time in a text."""
+    if not text.isascii():
+        return True
+    lower = text.lower()
+    return any(sign in lower for sign in _SIGNS)
 
 
 def _absolute(match: re.Match[str], at: datetime) -> str:

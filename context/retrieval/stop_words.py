@@ -77,8 +77,8 @@ def without_asking(question: str) -> str:
 def stop_words(question: str) -> frozenset[str]:
     """The stop words of the languages that a question is most likely in; none if it is more likely English."""
     words = _WORD.findall(question.lower())
-    counted = {own: sum(word in markers for word in words) for own, markers in _MARKERS.items()}
+    counted = {own: sum(map(markers.__contains__, words)) for own, markers in _MARKERS.items()}
     most = max(counted.values())
-    if most <= sum(word in _ENGLISH_ALONE for word in words):
+    if most <= sum(map(_ENGLISH_ALONE.__contains__, words)):
         return frozenset()
     return frozenset[str]().union(*(own for own, times in counted.items() if times == most))

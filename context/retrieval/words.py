@@ -73,7 +73,7 @@ def question_terms(question: str) -> list[str]:
     others = chain(
         _codes(words, stop),
         _with_umlauts(words, stop),
-        map(_without_umlauts, asked),
+        map(_without_umlauts, dict.fromkeys(asked)),
         _as_one(written),
         _apart(written),
     )
@@ -82,19 +82,22 @@ def question_terms(question: str) -> list[str]:
 
 def long_words(question: str) -> set[str]:
     """The terms of words that may be parts of longer ones: `Decke` of `Häkeldecke`, `crash` of `CrashLoop`."""
-    found = set[str]()
-    for match in _WORD.finditer(unicodedata.normalize("NFKC", question).lower()):
-        if match.lastgroup not in ("chinese", "pairs") and len(match.group()) >= _LEAST_WORD:
-            found |= {term for term in _of(match) if len(term) >= _LEAST_STEM and term.isalpha()}
-    return found
+    found: Iterable[str]
+    if question.isascii():
+        found = map(_english, {word for word in _ASCII_WORD.findall(question.lower()) if len(word) >= _LEAST_WORD})
+    else:
+        words = _WORD.finditer(unicodedata.normalize("NFKC", question).lower())
+        spaced = (word for word in words if word.lastgroup not in ("chinese", "pairs"))
+        found = chain.from_iterable(_of(word) for word in spaced if len(word.group()) >= _LEAST_WORD)
+    return {term for term in found if len(term) >= _LEAST_STEM and term.isalpha()}
 
 
 def _codes(words: Iterable[re.Match[str]], stop: Set[str]) -> Iterator[str]:
     """Letters and digits that stand together, as terms apart, and those with a space or hyphen between them, as one."""
     for one, other in pairwise(words):
-        code, gap = one[0] + other[0], one.string[one.end() : other.start()]
-        if not code.isascii() or one[0].isdigit() == other[0].isdigit():
+        if one[0].isdigit() == other[0].isdigit() or not (code := one[0] + other[0]).isascii():
             continue
+        gap = one.string[one.end() : other.start()]
         parts = (_english(one[0]), _english(other[0]))
         if not gap and sum(map(str.isdigit, code)) >= _LEAST_DIGITS:
             yield from parts
@@ -105,7 +108,8 @@ def _codes(words: Iterable[re.Match[str]], stop: Set[str]) -> Iterator[str]:
 def _as_one(question: str) -> Iterator[str]:
     """The terms of numbers, and of linked words, without the signs between their parts."""
     yield from (re.sub(r"\D", "", number) for number in _NUMBER.findall(question))
-    yield from (_english(re.sub(r"[-_]", "", linked.lower())) for linked in _LINKED.findall(question))
+    if "-" in question or "_" in question:  # looking for these takes far less time
+        yield from (_english(re.sub(r"[-_]", "", linked.lower())) for linked in _LINKED.findall(question))
 
 
 def _apart(question: str) -> Iterator[str]:
@@ -118,7 +122,7 @@ def _apart(question: str) -> Iterator[str]:
 
 def _with_umlauts(words: Iterable[re.Match[str]], stop: Set[str]) -> Iterator[str]:
     """The terms of words with umlauts, with these spelled out."""
-    for word in words:
+    for word in (word for word in words if not word[0].isascii()):
         if (spelled := word[0].translate(_UMLAUTS)) != word[0] and _english(word[0]) not in stop:
             yield _english(spelled)
 

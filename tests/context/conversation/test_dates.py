@@ -61,6 +61,7 @@ AT = datetime(2023, 5, 10, 13, 56, tzinfo=UTC)
 )
 def test_a_relative_time_has_a_date_and_an_ambiguous_one_none(said: str, dates: dict[str, str]) -> None:
     assert absolute_dates(said, AT) == dates
+    assert absolute_dates(said.upper(), AT) == absolute_dates(f"{said.upper()} …", AT), "also of a text in ASCII"
 
 
 def test_without_a_time_of_writing_or_outside_the_calendar_there_is_no_date() -> None:

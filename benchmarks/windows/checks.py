@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from purser.benchmarks.data import Row
 from purser.context.conversation.messages import SYSTEM_ROLES, Message, group
@@ -32,11 +33,12 @@ class Case:
     model: str
     keeps_first_request: bool = True
 
-    @property
+    @cached_property
     def groups(self) -> list[range]:
         """Index ranges of messages that belong together."""
         return group(self.messages)
 
+    @cached_property
     def required_groups(self) -> set[int]:
         """Indexes of the groups that every window holds: those with a system message or a pin, the first and the newest
         user message, the last step, an open call of the last assistant with all that follows, and the user message
@@ -58,7 +60,7 @@ class Case:
 
     def least(self) -> int:
         """Tokens of the required groups."""
-        return PER_CONVERSATION + sum(map(self.size, self.required_groups()))
+        return PER_CONVERSATION + sum(map(self.size, self.required_groups))
 
     def size(self, index: int) -> int:
         """Tokens of a group, with what a window adds for its calls without results and its results without calls."""
@@ -69,18 +71,23 @@ class Case:
         answered = Counter(one.tool_call_id for one in held if one.tool_call_id is not None)
         missing = 0 if index == len(self.groups) - 1 else (called - answered).total()
         unmatched = (answered - called).total()
-        marks = [count_text(mark, self.model).tokens for mark in (NO_RESULT, LATE_RESULT)]
-        return own + missing * (PER_MESSAGE + marks[0]) + unmatched * marks[1]
+        no_result, late_result = self._marks
+        return own + missing * (PER_MESSAGE + no_result) + unmatched * late_result
 
     @property
     def waits(self) -> bool:
         """Whether a call of the last group still waits for its result."""
         return self._is_open(self.groups[-1])
 
-    @property
+    @cached_property
     def names_calls(self) -> bool:
         """Whether each result names its call; logs of agents often leave that out."""
         return all(message.tool_call_id is not None for message in self.messages if message.role == "tool")
+
+    @cached_property
+    def _marks(self) -> list[int]:
+        """Tokens of what a window adds for a call without a result, and for a result without a call."""
+        return [count_text(mark, self.model).tokens for mark in (NO_RESULT, LATE_RESULT)]
 
     def _open(self) -> int:
         """Index of the first group with a call that still waits for its result; the number of groups if there is none.
@@ -128,7 +135,7 @@ def faults(case: Case, window: Window, *, maximal: bool) -> Iterator[str]:
     yield from _pairs(case, shown)
     if case.names_calls:
         yield from _calls(case, window)
-    if any(not shown >= set(case.groups[index]) for index in case.required_groups()):
+    if any(not shown >= set(case.groups[index]) for index in case.required_groups):
         yield "required group missing"
     if len(verbatim) < len(case.messages):
         yield from _first_role(case, window)
@@ -165,7 +172,7 @@ def _pairs(case: Case, shown: set[int]) -> Iterator[str]:
 
 def _first_role(case: Case, window: Window) -> Iterator[str]:
     """Required messages may begin a window; so may any message where users speak only within tool calls."""
-    fixed = {at for index in case.required_groups() for at in case.groups[index]}
+    fixed = {at for index in case.required_groups for at in case.groups[index]}
     placed = zip(window.messages, window.indexes, strict=True)
     spoken = [(message, index) for message, index in placed if message.role not in SYSTEM_ROLES][:1]
     if not any(case.messages[span.start].role == "user" for span in case.groups):

@@ -69,12 +69,15 @@ class Figures:
         # By column: there are thousands of messages.
         _, roles, tokens, call_ids, answered, _, _, lengths, added = zip(*refs, strict=True)
         system = sum(map(roles.count, SYSTEM_ROLES))
-        linked = sum(bool(called) or result is not None for called, result in zip(call_ids, answered, strict=True))
-        characters = sum(
-            CHARACTERS_PER_TOKEN * count if length is None else length
-            for count, length in zip(tokens, lengths, strict=True)
-        )
-        return cls(len(refs), len(refs) - system, linked, sum(tokens) + sum(added), characters)
+        linked = 0
+        if any(call_ids) or answered.count(None) < len(answered):
+            linked = sum(bool(called) or result is not None for called, result in zip(call_ids, answered, strict=True))
+        if None in lengths:
+            lengths = tuple(
+                CHARACTERS_PER_TOKEN * count if length is None else length
+                for count, length in zip(tokens, lengths, strict=True)
+            )
+        return cls(len(refs), len(refs) - system, linked, sum(tokens) + sum(added), sum(lengths))
 
     def __add__(self, other: "Figures") -> "Figures":
         return Figures(
@@ -179,7 +182,10 @@ class Conversation:
     def groups(self) -> tuple[Group, ...]:
         """Groups that the summary does not cover, in sequence."""
         spans = group(self.messages)
-        found = [Group(self.messages[span.start : span.stop]) for span in spans]
+        # Mostly each message is one group, and there are hundreds.
+        is_each = len(spans) == len(self.messages)
+        parts = zip(self.messages) if is_each else (self.messages[span.start : span.stop] for span in spans)
+        found = list(map(Group, parts))
         opening = next((index for index, ref in enumerate(self.messages) if ref.role == "user"), None)
         if self.keeps_first_request and opening is not None:
             place = bisect_right(spans, opening, key=lambda span: span.start) - 1

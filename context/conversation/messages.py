@@ -133,7 +133,7 @@ class Message:
     @property
     def call_ids(self) -> tuple[str, ...]:
         """Ids of its tool calls."""
-        return tuple(call["id"] for call in self.tool_calls)
+        return tuple(call["id"] for call in self.tool_calls) if self.tool_calls else ()
 
     def _check(self, index: int, *, linked: bool) -> None:
         """Checks the rules that concern several fields."""
@@ -212,7 +212,8 @@ def link(messages: Sequence[Linked]) -> Links:
         if message.role == "assistant" != speaker:
             waiting.clear()
         speaker = message.role
-        waiting.update(dict.fromkeys(message.call_ids, index))
+        if call_ids := message.call_ids:
+            waiting.update(dict.fromkeys(call_ids, index))
         if message.tool_call_id is not None and message.tool_call_id in waiting:
             callers[index] = waiting.pop(message.tool_call_id)
     return Links(callers, min(waiting.values(), default=len(messages)))
@@ -227,8 +228,10 @@ def group(messages: Sequence[Linked]) -> list[range]:
     Returns:
         Index ranges that partition `messages`, in order.
     """
-    last_of = list(range(len(messages)))
-    for result, caller in link(messages).callers.items():
+    last_of, callers = list(range(len(messages))), link(messages).callers
+    if not callers:
+        return [range(index, index + 1) for index in last_of]
+    for result, caller in callers.items():
         last_of[caller] = result
     found: list[range] = []
     start = end = 0

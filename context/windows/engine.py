@@ -263,7 +263,7 @@ class Cutter:
         first, roundest, room = begin, self._between(begin, begin), Room(self.step_tokens)
         exchange = len(groups) - 1 - (not self.question_follows)
         for index in range(begin + 1, exchange):
-            if index - 1 not in required and not room.takes(groups[index - 1].tokens):
+            if index - 1 not in required and not room.takes(self.conversation.sizes[index - 1]):
                 break
             if self._between(index - 1, index) > roundest:
                 begin, roundest = index, self._between(index - 1, index)

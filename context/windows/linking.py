@@ -79,6 +79,9 @@ def sendable(shown: Sequence[tuple[int, Message]], repaired: Collection[int]) ->
     results_of, callers = defaultdict[int, list[int]](list), link(messages).callers
     for result, caller in callers.items():
         results_of[caller].append(result)
+    if not callers and not repaired:
+        yield from shown
+        return
     for place, (seq, _) in enumerate(shown):
         message = messages[place]
         if place in callers:

@@ -1,14 +1,16 @@
 """Token counts of requests: texts, images, tool definitions and message overhead."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
-from purser.context.tokens.exact import by_litellm, by_tiktoken, is_loaded
+from purser.context.tokens.exact import by_litellm, by_tiktoken, each_by_tiktoken, is_loaded
 from purser.context.tokens.formula import estimate
 from purser.context.tokens.messages import Part, as_json, parts_of
-from purser.context.tokens.tokenizers import tokenizer_of
+from purser.context.tokens.tokenizers import Tokenizer, Vocabulary, tokenizer_of
 
 Method = Literal["litellm", "tiktoken", "formula"]
 """Counting method: `litellm` and `tiktoken` are exact and agree, `formula` has an error of about 4 %."""
@@ -18,6 +20,8 @@ its margin."""
 Message = Mapping[str, object]
 """An OpenAI chat message."""
 
+_vocabularies = ThreadPoolExecutor(2, thread_name_prefix="vocabularies")
+"""A thread for each: tiktoken counts without the GIL."""
 _LEAST_EXACT_FIRST: tuple[Method, ...] = ("formula", "tiktoken", "litellm")
 
 PER_MESSAGE = 4
@@ -72,9 +76,16 @@ def count_message(message: Message, model: str, *, fast: bool = False) -> Count:
 
 def count_each(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:
     """What `count_message` counts for each message and model, by `tokenizer_of(model).key`. Raises `InvalidMessage`."""
-    counters = {tokenizer_of(model).key: _Counter(model, fast=False) for model in models}
-    contents = map(parts_of, messages)
-    return [{key: one.parts(content) + PER_MESSAGE for key, one in counters.items()} for content in contents]
+    tokenizers = {tokenizer.key: tokenizer for tokenizer in map(tokenizer_of, models)}
+    contents = list(map(parts_of, messages))
+    texts = {part for parts in contents for part in parts if isinstance(part, str)}
+    vocabularies = {tokenizer.vocabulary for tokenizer in tokenizers.values()}
+    run = _vocabularies.map if sum(map(len, texts)) > INLINE_CHARACTERS else map
+    counted = dict(zip(vocabularies, run(partial(_count_texts, texts), vocabularies), strict=True))
+    return [
+        {key: _tokens(parts, one, counted[one.vocabulary]) + PER_MESSAGE for key, one in tokenizers.items()}
+        for parts in contents
+    ]
 
 
 def count_request(
@@ -111,6 +122,19 @@ def _count(contents: Sequence[Sequence[Part]], definitions: Sequence[str], model
     content = sum(counter.parts(parts) for parts in contents)
     tools = sum(map(counter.text, definitions)) + counter.tokenizer.tools if definitions else 0
     return counter.result(content, overhead=tools + PER_MESSAGE * len(contents) + PER_CONVERSATION)
+
+
+def _count_texts(texts: Collection[str], vocabulary: Vocabulary) -> dict[str, int]:
+    counts = each_by_tiktoken(texts, vocabulary)
+    return {text: estimate(text, vocabulary) if tokens is None else tokens for text, tokens in counts.items()}
+
+
+def _tokens(parts: Sequence[Part], tokenizer: Tokenizer, counts: Mapping[str, int]) -> int:
+    """Tokens of the parts of a message, given those of texts in the vocabulary of the tokenizer."""
+    return sum(
+        tokenizer.with_margin(counts[part]) if isinstance(part, str) else tokenizer.images.tokens(part)
+        for part in parts
+    )
 
 
 class _Counter:

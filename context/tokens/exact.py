@@ -6,8 +6,10 @@ Neither raises: if a library fails, the next counter is used and the failure is 
 import logging
 import os
 import threading
+from collections.abc import Collection
 from functools import lru_cache
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +34,8 @@ _LITELLM_EXACT = 1000
 """Characters up to which LiteLLM counts a text whole. It splits longer ones, and each split can be one token off."""
 _REMEMBERED = 256
 """Characters from which counts are cached: below, counting is as fast as a lookup."""
+_BETWEEN = "<|endoftext|>"
+"""A special token of both vocabularies, at which tiktoken splits a text before it looks for other tokens."""
 _PROBE = "令和の時代 नमस्ते שלום"
 """A text that each vocabulary splits into a different number of tokens."""
 
@@ -53,6 +57,13 @@ def by_tiktoken(text: str, vocabulary: Vocabulary) -> int | None:
     except Exception as error:
         _failed("tiktoken", type(error).__name__)
         return None
+
+
+def each_by_tiktoken(texts: Collection[str], vocabulary: Vocabulary) -> dict[str, int | None]:
+    """What `by_tiktoken` counts for each text. It counts short texts together: faster, and while other threads run."""
+    short = {text: None for text in texts if len(text) < _REMEMBERED and _BETWEEN not in text}
+    counts = _together(short, vocabulary)
+    return {text: counts[text] if text in counts else by_tiktoken(text, vocabulary) for text in texts}
 
 
 def by_litellm(text: str, model: str) -> int | None:
@@ -101,6 +112,19 @@ def _load(with_litellm: bool) -> None:
             _litellm = _LiteLLM()
         except Exception as error:
             _failed("LiteLLM", type(error).__name__)
+
+
+def _together(texts: Collection[str], vocabulary: Vocabulary) -> dict[str, int]:
+    """Tokens of different texts without `_BETWEEN`; none if tiktoken cannot count one of them."""
+    encoding = _encoding(vocabulary)
+    if encoding is None or not texts:
+        return {}
+    try:
+        tokens = encoding.encode_to_numpy(_BETWEEN.join(texts), allowed_special={_BETWEEN}, disallowed_special=())
+    except Exception:  # such as half of a surrogate pair
+        return {}
+    ends = [-1, *(tokens == encoding.eot_token).nonzero()[0].tolist(), len(tokens)]
+    return {text: end - begin - 1 for text, (begin, end) in zip(texts, pairwise(ends), strict=True)}
 
 
 def _encoding(vocabulary: Vocabulary) -> "Encoding | None":

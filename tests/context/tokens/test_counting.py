@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,10 @@ import pytest
 from purser.context.tokens import Count, count_async, count_message, count_request, count_text, exact, tokenizer_of
 from purser.context.tokens.cache import CountCache
 from purser.context.tokens.counting import INLINE_CHARACTERS, count_each
+from purser.context.tokens.tokenizers import Vocabulary
 
 HELLO = {"role": "user", "content": "hello world"}
+BETWEEN = exact._BETWEEN
 TOOL = {
     "type": "function",
     "function": {"name": "get_weather", "description": "Weather of a city", "parameters": {"type": "object"}},
@@ -60,6 +63,32 @@ def test_several_messages_and_models_count_as_each_alone() -> None:
     assert count_each(messages, models) == [
         {tokenizer_of(model).key: count_message(message, model).tokens for model in models} for message in messages
     ]
+
+
+@pytest.mark.parametrize("vocabulary", ["o200k_base", "cl100k_base"])
+def test_texts_that_are_counted_together_count_as_each_alone(vocabulary: Vocabulary) -> None:
+    dice = random.Random(7)
+    some = [
+        "",
+        " ",
+        "  two",
+        "don't ",
+        "\n\n",
+        "12",
+        "你好",
+        "हिन्दी",
+        "<|",
+        "|>",
+        "endoftext",
+        BETWEEN,
+        "😀",
+        "l" * 300,
+    ]
+    texts = ["".join(dice.choices(some, k=dice.randrange(5))) for _ in range(5_000)]
+    assert any(BETWEEN in text for text in texts)
+    assert exact.each_by_tiktoken(texts, vocabulary) == {text: exact.by_tiktoken(text, vocabulary) for text in texts}
+    halves = ["\ud83d", "\ude00", "plain"]
+    assert exact.each_by_tiktoken(halves, vocabulary) == {text: exact.by_tiktoken(text, vocabulary) for text in halves}
 
 
 def test_tool_definitions_count_as_compact_json_plus_a_fixed_overhead() -> None:

@@ -4,8 +4,13 @@
 -- $5 to $13 describe the messages, a column each. Bodies are JSON, in which escapes may represent what `text` cannot hold.
 -- Most messages call nothing: a query in each row for the ids of its calls would take a tenth of the time.
 with known as (
-    select m.seq, m.part, m.digest, s.user_id from messages m join sessions s using (tenant, session_id)
-    where m.tenant = $1 and m.session_id = $2 and m.origin = $4
+    select m.seq, m.part, m.digest, s.user_id from sessions s cross join lateral (
+        -- As a range, in order, for the same reason as in `session_message`.
+        select seq, part, digest from messages
+        where tenant = s.tenant and session_id = s.session_id and origin >= $4 and origin <= $4
+        order by origin, part offset 0
+    ) as m
+    where s.tenant = $1 and s.session_id = $2
 ), place as (
     insert into sessions as s (tenant, session_id, next_seq, user_id)
     select $1, $2, 1 + cardinality($5::text[]), $14::text where not exists (select from known)

@@ -18,6 +18,7 @@ from tests.support.context.conversations import user
 
 TENANT, SESSION, MODEL = "acme", "s1", "gpt-4o"
 LAST, OWN, LAST_OWN = 20_000, "t1/a1", 200
+FIRST = [user("hello")] * 2
 MOST = 1_000
 """Rows that one read may take: the thread of the agent has 200, and no summary covers the newest 60 of the others."""
 FILL = f"""
@@ -81,13 +82,14 @@ def reads(pool: Pool, number: int) -> Reads:
         "counts for another model": lambda: conversations.tokens(*session, [number], model="claude-sonnet-5"),
         "page of a thread": lambda: conversations.page(*session, thread=OWN, after=0, limit=10),
         "what is not summarized": lambda: Summaries(pool).uncovered(*session, model=MODEL),
+        "append": lambda: conversations.append(*session, FIRST, origin="first"),
         "pins": pin,
         "recall": recall,
     }
 
 
 async def test_a_read_of_a_long_session_reads_no_other_rows(pool: Pool) -> None:
-    await Conversations(pool).append(TENANT, SESSION, [user("hello")] * 2, origin="first")
+    await Conversations(pool).append(TENANT, SESSION, FIRST, origin="first")
     for read in reads(pool, 1).values():
         with suppress(MessageNotFound):
             await read()

@@ -74,18 +74,30 @@ def count_message(message: Message, model: str, *, fast: bool = False) -> Count:
     return counter.result(content, overhead=PER_MESSAGE)
 
 
-def count_each(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:
-    """What `count_message` counts for each message and model, by `tokenizer_of(model).key`. Raises `InvalidMessage`."""
+def begin_counting(messages: Sequence[Message], models: Sequence[str]) -> Callable[[], list[dict[str, int]]]:
+    """Begins to count messages for several models: long texts in threads, while the caller goes on.
+
+    Returns:
+        A function that waits for what `count_message` counts for each message, by `tokenizer_of(model).key`.
+
+    Raises:
+        InvalidMessage: a message cannot be counted.
+    """
     tokenizers = {tokenizer.key: tokenizer for tokenizer in map(tokenizer_of, models)}
     contents = list(map(parts_of, messages))
     texts = {part for parts in contents for part in parts if isinstance(part, str)}
     vocabularies = {tokenizer.vocabulary for tokenizer in tokenizers.values()}
     run = _vocabularies.map if sum(map(len, texts)) > INLINE_CHARACTERS else map
-    counted = dict(zip(vocabularies, run(partial(_count_texts, texts), vocabularies), strict=True))
-    return [
-        {key: _tokens(parts, one, counted[one.vocabulary]) + PER_MESSAGE for key, one in tokenizers.items()}
-        for parts in contents
-    ]
+    counting = run(partial(_count_texts, texts), vocabularies)
+
+    def counts() -> list[dict[str, int]]:
+        counted = dict(zip(vocabularies, counting, strict=True))
+        return [
+            {key: _tokens(parts, one, counted[one.vocabulary]) + PER_MESSAGE for key, one in tokenizers.items()}
+            for parts in contents
+        ]
+
+    return counts
 
 
 def count_request(

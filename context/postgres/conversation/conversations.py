@@ -19,7 +19,7 @@ from purser.context.conversation.pins import PIN_BUDGET
 from purser.context.errors import MessageNotFound, OriginReused, OtherUser
 from purser.context.postgres.conversation.counts import (
     USUAL_MODELS,
-    count_all,
+    begin_counting,
     count_messages,
     encoding_of,
     off_the_loop,
@@ -313,6 +313,7 @@ class _Prepared:
 
 def _prepare(messages: Sequence[Message], models: Sequence[str]) -> _Prepared:
     messages = [message.storable() for message in messages]
+    counts = begin_counting(messages, models)
     bodies = [message.to_dict() for message in messages]
     digests = list(map(digest_of, bodies))
     columns = (
@@ -322,7 +323,7 @@ def _prepare(messages: Sequence[Message], models: Sequence[str]) -> _Prepared:
         [message.tool_call_id for message in messages],
         [message.pinned for message in messages],
         digests,
-        list(map(_json, count_all(messages, models))),
+        list(map(_json, counts())),
         [message.created_at for message in messages],
         [len(message.text) for message in messages],
     )

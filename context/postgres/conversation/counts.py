@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from purser.context.conversation.messages import Message
-from purser.context.tokens import tokenizer_of
-from purser.context.tokens.counting import INLINE_CHARACTERS, count_each
+from purser.context.tokens import counting, tokenizer_of
+from purser.context.tokens.counting import INLINE_CHARACTERS
 from purser.context.tokens.exact import is_loaded
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ def encoding_of(model: str) -> str:
 
 async def count_messages(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:
     """Counts the tokens of each message by encoding, off the event loop where that takes long."""
-    return await off_the_loop(count_all, messages, models)
+    return await off_the_loop(_count, messages, models)
 
 
 async def off_the_loop(
@@ -42,9 +42,13 @@ async def in_background(work: Callable[..., T], *arguments: Any) -> T:
     return await asyncio.get_running_loop().run_in_executor(_executor, work, *arguments)
 
 
-def count_all(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:
-    """Counts the tokens of each message by encoding, synchronously."""
-    return count_each([message.to_openai() for message in messages], models)
+def begin_counting(messages: Sequence[Message], models: Sequence[str]) -> Callable[[], list[dict[str, int]]]:
+    """Begins to count the tokens of each message; returns a function that waits for the counts by encoding."""
+    return counting.begin_counting([message.to_openai() for message in messages], models)
+
+
+def _count(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:
+    return begin_counting(messages, models)()
 
 
 def _length(message: Message) -> int:

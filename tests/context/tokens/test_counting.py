@@ -12,7 +12,7 @@ import pytest
 
 from purser.context.tokens import Count, count_async, count_message, count_request, count_text, exact, tokenizer_of
 from purser.context.tokens.cache import CountCache
-from purser.context.tokens.counting import INLINE_CHARACTERS, count_each
+from purser.context.tokens.counting import INLINE_CHARACTERS, begin_counting
 from purser.context.tokens.tokenizers import Vocabulary
 
 HELLO = {"role": "user", "content": "hello world"}
@@ -50,7 +50,8 @@ def test_a_tool_call_counts_as_its_name_followed_by_its_arguments() -> None:
     assert count_message(call, "gpt-4o").content_tokens == count_text('find{"id": 7}', "gpt-4o").tokens
 
 
-def test_several_messages_and_models_count_as_each_alone() -> None:
+@pytest.mark.parametrize("many", [0, INLINE_CHARACTERS // 20])
+def test_several_messages_and_models_count_as_each_alone(many: int) -> None:
     picture = [
         {"type": "image_url", "image_url": {"url": "https://example.org/1.png"}},
         {"type": "text", "text": "你好"},
@@ -59,8 +60,9 @@ def test_several_messages_and_models_count_as_each_alone() -> None:
         {"role": "user", "content": "Two words"},
         {"role": "user", "content": picture},
     ]
+    messages += [{"role": "user", "content": f"Message {number} of many"} for number in range(many)]
     models = ["gpt-4o", "gpt-4", "gpt-4o-mini", "claude-sonnet-4-5"]
-    assert count_each(messages, models) == [
+    assert begin_counting(messages, models)() == [
         {tokenizer_of(model).key: count_message(message, model).tokens for model in models} for message in messages
     ]
 

@@ -24,8 +24,8 @@ BATCH = BLOCK
 """Maximum messages indexed in one transaction: an import of chats then writes the rows of each block once."""
 MOST_BYTES = 8_000_000
 """Size of stored messages from which a batch ends earlier."""
-MOST_CHARACTERS = 500_000
-"""Characters of texts from which a batch ends earlier, because each term is a row."""
+MOST_CHARACTERS = 1_000_000
+"""Characters of texts from which a batch ends earlier, because each term is a row: 250 for each message of a chat."""
 MOST_OF_MESSAGE = 200_000
 """Characters of one message that are indexed."""
 ROWS = 4_000

@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import accumulate
 
 from stdnum import luhn
 
+from purser.context.redaction.detectors.labelled import has_letter
 from purser.context.redaction.findings import TAKEN, Found
 
 _ISSUERS = tuple(
@@ -98,15 +101,13 @@ def _from_group(view: str, groups: list[re.Match[str]], first: int) -> tuple[Fou
     start = groups[first].start()
     if not _may_start(view, start):
         return None, first + 1
-    number, ends = "", []
-    for last in range(first, min(first + _MOST_GROUPS, len(groups))):
-        number += groups[last][0]
-        if len(number) > 19:
-            break
-        if len(number) >= 12:
-            ends.append((last, number))
+    digits = [group[0] for group in groups[first : first + _MOST_GROUPS]]
+    lengths = _lengths("".join(digits[:4])[:4])
+    if not lengths:
+        return None, first + 1
+    ends = [(last, number) for last, number in enumerate(accumulate(digits), first) if len(number) in lengths]
     for last, written in reversed(ends):
-        if _is_card(written) and _is_written_as_card(view, groups, first, last):
+        if len(set(written)) > 1 and luhn.is_valid(written) and _is_written_as_card(view, groups, first, last):
             return Found(start, groups[last].end(), "CARD", written), last + 1
     return None, first + 1
 
@@ -137,12 +138,15 @@ def _is_written_as_card(view: str, groups: list[re.Match[str]], first: int, last
     sizes = " ".join(str(len(group[0])) for group in groups[first : last + 1])
     coded = last + 1 < len(groups) and _CODED.fullmatch(f"{sizes} {len(groups[last + 1][0])}")
     before = max(0, start - _LOOK_BACK)
-    if not (_may_end(view, start, end) or coded) or _NEVER.search(view, before, start):
+    if not (_may_end(view, start, end) or coded):
         return False
-    if end - start <= _LONGEST_PHONE and _PHONE.search(view, before, start):
-        return False
-    if _has_cue(view, start):
-        return not _is_part(groups, first, last)
+    if has_letter(view, before, start):
+        if _NEVER.search(view, before, start):
+            return False
+        if end - start <= _LONGEST_PHONE and _PHONE.search(view, before, start):
+            return False
+        if _has_cue(view, start):
+            return not _is_part(groups, first, last)
     gaps = [
         view[one.end() : two.start()] for one, two in zip(groups[first:last], groups[first + 1 : last + 1], strict=True)
     ]
@@ -167,6 +171,7 @@ def _is_part(groups: list[re.Match[str]], first: int, last: int) -> bool:
     return last - first == 2 and longer[:4] == [4, 4, 4, 4]
 
 
-def _is_card(number: str) -> bool:
-    issued = any(len(number) in lengths and prefix.match(number) for prefix, lengths in _ISSUERS)
-    return issued and len(set(number)) > 1 and luhn.is_valid(number)
+@lru_cache(maxsize=10_000)
+def _lengths(prefix: str) -> frozenset[int]:
+    """The lengths of the cards whose number begins with four digits."""
+    return frozenset(length for issuer, lengths in _ISSUERS if issuer.match(prefix) for length in lengths)

@@ -38,6 +38,13 @@ def labelled(labels: str) -> re.Pattern[str]:
     Its groups are `sep`, which is also `loose` or `later` if it is weak, `value`, `quote`, `quoted`, and the `rest` of
     the line.
 
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def has_letter(view: str, start: int, end: int) -> bool:
+    """Whether a part has a letter: without one, no label has to be looked for, which takes far longer."""
+    return bool(_LETTER.search(view, start, end))
+
     Args:
         labels: alternatives of a verbose pattern.
     """

@@ -2,6 +2,7 @@
 
 import re
 
+from purser.context.redaction.detectors.labelled import has_letter
 from purser.context.redaction.findings import TAKEN
 
 _YEAR, _MONTH, _DAY = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])", r"(?:0?[1-9]|[12]\d|3[01])"
@@ -78,7 +79,8 @@ def without_other_numbers(view: str) -> str:
 def is_labelled_otherwise(view: str, start: int, end: int) -> bool:
     """Whether the words around a number mark it as an order, an id, an amount or the like."""
     before = max(0, start - _LOOK_BACK)
-    return bool(_LABEL.search(view, before, start) or _UNIT.match(view, end))
+    labelled = has_letter(view, before, start) and _LABEL.search(view, before, start)
+    return bool(labelled or _UNIT.match(view, end))
 
 
 def is_assigned(view: str, start: int) -> bool:

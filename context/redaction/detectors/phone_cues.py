@@ -2,6 +2,7 @@
 
 import re
 
+from purser.context.redaction.detectors.labelled import has_letter
 from purser.context.redaction.findings import TAKEN
 
 # Before a number, and a word by itself.
@@ -90,6 +91,7 @@ _LOOK_BACK = 60
 
 def has_cue(view: str, start: int, end: int) -> bool:
     """Whether a word for phones is just before a number, or just after it: `call 555 0142`, `555 0142 (office)`."""
-    if _BEFORE.search(view, max(0, start - _LOOK_BACK), start) or _AFTER.match(view, end):
+    before = max(0, start - _LOOK_BACK)
+    if (has_letter(view, before, start) and _BEFORE.search(view, before, start)) or _AFTER.match(view, end):
         return True
     return not view[start:end].isdigit() and bool(_INVITATION.match(view, end))

@@ -60,6 +60,10 @@ def test_four_times_the_text_takes_no_more_than_eight_times_the_calls(piece: str
 @pytest.mark.parametrize("label", LABELS)
 def test_a_value_four_times_as_long_takes_about_four_times_the_calls(label: str) -> None:
     once, more = (_calls(label + "x1y9" * words) for words in (750, 3_000))
+def test_digits_with_spaces_take_few_calls() -> None:
+    assert _calls("4 " * 3_000) < 40 * 6_000, "no issuer and no label is looked for in each group anew"
+
+
     assert more <= 5 * once, "sixteen times if each pass finds only a part of the value"
 
 

@@ -27,6 +27,8 @@ _CJK_TOP = re.compile(
     "我爱你|みんな|コム|ストア|한국|닷컴|닷넷)"
 )
 _MARKS = ".+%~'-"
+_PREPOSITION = re.compile(r"\A[\u05d0-\u05ea]{1,3}-(?=[A-Za-z0-9])")
+"""Hebrew joins one to the word after it: `ל-jane@example.com`."""
 _NO_TOP_WORDS = """
     service socket timer target mount automount slice scope device png jpg jpeg gif webp svg ico css js ts tsx json html
     htm txt log tgz gz whl jar exe dll yaml yml toml xml csv pdf doc docx xlsx sha256
@@ -40,7 +42,7 @@ def find_emails(view: str) -> Iterator[Found]:
     """Finds e-mail addresses in any script, with Unicode or Punycode domains."""
     for pattern in _EMAILS:
         for match in pattern.finditer(view):
-            local, domain = match["local"].lstrip(_MARKS), _host(match["domain"])
+            local, domain = _PREPOSITION.sub("", match["local"].lstrip(_MARKS), count=1), _host(match["domain"])
             start = match.end("local") - len(local)
             if local and domain and not _REPOSITORY.match(view, start):
                 yield Found(start, match.start("domain") + len(domain), "EMAIL", _same_email(local, domain))

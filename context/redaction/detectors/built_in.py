@@ -2,23 +2,22 @@
 
 from purser.context.redaction.detectors.addresses import find_emails, find_ips
 from purser.context.redaction.detectors.cards import find_cards
+from purser.context.redaction.detectors.codes import SIGNS_OF_CODES, find_codes
 from purser.context.redaction.detectors.columns import find_columns_of_keys, find_columns_of_secrets
 from purser.context.redaction.detectors.credentials import LABELS_OF_KEYS, find_cookies, find_keys, find_labelled_keys
 from purser.context.redaction.detectors.identifiers import find_ibans, find_national_ids, find_ssns
+from purser.context.redaction.detectors.logins import find_logins
 from purser.context.redaction.detectors.passwords import (
     LABELS_OF_SECRETS,
-    SIGNS_OF_CODES,
-    find_codes,
-    find_logins,
     find_secrets,
 )
 from purser.context.redaction.detectors.phones import find_phones
 from purser.context.redaction.findings import Detector
 
 SPECIFIC = (
-    # First, because a password before `@host` would match as an e-mail address.
-    Detector("SECRET", find_logins),
     Detector("API_KEY", find_keys),
+    # Before addresses, because a password before `@host` would match as one.
+    Detector("SECRET", find_logins),
     Detector("EMAIL", find_emails, ("@",)),
     # Before cards: the digits of both may also match as a card, while a country or a date makes them more specific.
     Detector("IBAN", find_ibans),

@@ -129,7 +129,10 @@ def _may_end(view: str, start: int, end: int) -> bool:
         return bool(_EXPIRY.match(view, end))
     if not after.isascii() or not after or not (after.isalpha() or after == "_"):
         return True
-    return bool(_GLUED_AFTER.match(view, end) or (_WORD.match(view, end) and _has_cue(view, start)))
+    if _GLUED_AFTER.match(view, end):
+        return True
+    between_words = view[start - 1 : start].isalpha() and _GLUED_BEFORE.search(view, max(0, start - 16), start)
+    return bool(_WORD.match(view, end) and (between_words or _has_cue(view, start)))
 
 
 def _is_written_as_card(view: str, groups: list[re.Match[str]], first: int, last: int) -> bool:

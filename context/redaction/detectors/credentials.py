@@ -40,8 +40,10 @@ _AUTHORIZATION = re.compile(
 )
 _URL_KEY = re.compile(r"://(?P<value>[A-Za-z0-9_-]{20,}+)@")
 _SIGNED_URL = re.compile(
-    r"(?<=[?&])(?:sig|(?:x-(?:amz|goog|oss)-)?signature)=(?P<value>[A-Za-z0-9%+/_-]{20,}+=?)", re.IGNORECASE
+    r"(?<=[?&])(?:key|appid|sig|(?:x-(?:amz|goog|oss)-)?signature)=(?P<value>[A-Za-z0-9%+/_-]{20,}+=?)", re.IGNORECASE
 )
+_GRANT = re.compile(r"(?<![\w.-])code=(?P<value>[A-Za-z0-9%._~+/-]{20,}+)(?![\w=])")
+"""The code of a login with OAuth, which can be exchanged for a token."""
 _OPTION = re.compile(
     r"(?<![\w-])--[\w-]{0,20}(?:token|(?:api|access|secret|auth|account)-?key)[ ][\"']?"
     r"(?P<value>[^\s\"'-][^\s\"']{7,}+)"
@@ -96,6 +98,9 @@ def find_keys(view: str) -> Iterator[Found]:
         for match in pattern.finditer(view):
             if _is_random(match["value"]):
                 yield found_in(match, "value", "API_KEY")
+    for match in _GRANT.finditer(view):
+        if is_mixed(match["value"]) and any(map(str.islower, match["value"])):
+            yield found_in(match, "value", "API_KEY")
     for match in _OPTION.finditer(view):
         if is_mixed(match["value"]) and not is_code(match["value"]):
             yield found_in(match, "value", "API_KEY")

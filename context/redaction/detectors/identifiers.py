@@ -72,9 +72,10 @@ def find_ssns(view: str) -> Iterator[Found]:
     """Finds US social security numbers in issued ranges; without hyphens or dots only after a label."""
     for pattern in (_SSN, _LABELLED_SSN):
         for match in pattern.finditer(view):
-            if match["sep"] == "." and _NO_SSN.search(view, max(0, match.start() - 20), match.start("number")):
+            start = match.start("number")
+            if pattern is _SSN and match["sep"] == "." and _NO_SSN.search(view, max(0, start - 20), start):
                 continue
-            yield Found(match.start("number"), match.end("number"), "SSN", _SPACE.sub("", match["number"]))
+            yield Found(start, match.end("number"), "SSN", _SPACE.sub("", match["number"]))
 
 
 # --- Chinese identity cards ------------------------------------------------------------------------------------------

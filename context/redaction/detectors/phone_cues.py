@@ -13,7 +13,7 @@ _WORDS = (
     r"text(?:[ ]to)?(?=[ ]\Z)|ring[ ](?:p[åa]|til|mi[gj]|meg|oss|os)",
     r"toll[ -]?free",
     r"whats?app|wechat|viber|telegram|signal|messages?(?![ ]?#?\Z)|messaged|answering|reach(?:able|ed)?",
-    r"contact(?:ed)?|desk|voicemail|pager",
+    r"contact(?:ed)?|desk|voicemail|pager|(?:office|reception|büro|bureau|oficina|escrit[óo]rio)(?=:?[ ]{1,2}\Z)",
     r"(?:my|his|her|our|your|their|contact|new|work|home|direct|phone|mobile|cell|emergency)"
     r"(?:[ ](?:new|alternate|alternative|other|second|backup|personal|private|office))?[ ](?:number|no|nr|line)",
     r"telefon\w*|anruf\w*|ruf\w*[ ](?:mich|uns|sie|an)|erreichbar|durchwahl|rückruf\w*|handy\w*|mobil|rufnummer",

@@ -1,6 +1,6 @@
 """The change log: one row per change, written in its transaction and never altered."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -57,7 +57,20 @@ async def record(
         before: figures, names and versions before the change. Never text of a conversation, never a secret.
         after: the same after the change.
     """
-    await connection.execute(_SQL["record"], tenant, by.name, by.key_id, action, target, before, after)
+    await record_each(connection, tenant, action, [(target, before, after)], by=by)
+
+
+async def record_each(
+    connection: Connection,
+    tenant: str,
+    action: str,
+    changes: Iterable[tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]],
+    *,
+    by: Actor,
+) -> None:
+    """Records the same action on several objects; `changes` are target, before and after of each, as of `record`."""
+    rows = [(tenant, by.name, by.key_id, action, *change) for change in changes]
+    await connection.executemany(_SQL["record"], rows)
 
 
 class Changes:

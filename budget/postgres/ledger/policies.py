@@ -13,7 +13,7 @@ from purser.budget.errors import InvalidPolicy
 from purser.budget.gate import OUTCOMES, Amount
 from purser.budget.policies.policy import POLICY_FIELDS, PolicyPatch, Resolved, resolve
 from purser.budget.policies.templates import Pattern
-from purser.budget.postgres.changes import record
+from purser.budget.postgres.changes import record_each
 from purser.budget.postgres.connections.pools import Connection, Pool, connected, fetch, fetchval, retrying, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.connections.time_zones import known_zones
@@ -51,21 +51,49 @@ class Policies:
         Raises:
             InvalidPolicy: Postgres does not know the time zone, or a field does not apply to the scope.
         """
-        patch.check_kind(scope.kind)
-        _check_window(str(scope), scope.period, patch)
+        policies = [(scope, patch, sources or {})]
 
         async def step() -> None:
             async with connected(self._pool, connection) as own, own.transaction():
-                found = await own.fetchrow(
-                    _SQL["set_policy"], tenant, str(scope), task_id, patch.to_json(), list(clear), dict(sources or {}),
-                    by.name, self.settings.defaults_json, self.now,
-                )  # fmt: skip
-                before, after = row(found)
-                if after != before:
-                    await record(own, tenant, "policy.set", str(scope), by=by, before=before, after=after)
+                await self.set_many(tenant, policies, clear=clear, by=by, task_id=task_id, connection=own)
 
+        await (step() if connection is not None else retrying(step))
+
+    async def set_many(
+        self, tenant: str, policies: Sequence[tuple[Scope, PolicyPatch, Mapping[str, str]]], *,
+        clear: Sequence[str] = (), by: Actor, task_id: str = "", connection: Connection,
+    ) -> None:  # fmt: skip
+        """Stores the fields of each patch, as `set` does.
+
+        Args:
+            tenant: tenant of the policies.
+            policies: different scopes, each with the fields to store and, for a task's request, their sources.
+            clear: names of fields that are left to the next source where a patch does not set them.
+            by: actor, for the change log.
+            task_id: as of `set`.
+            connection: joins its transaction.
+
+        Raises:
+            InvalidPolicy: Postgres does not know a time zone, or a field does not apply to its scope.
+        """
+        for scope, patch, _ in policies:
+            patch.check_kind(scope.kind)
+            _check_window(str(scope), scope.period, patch)
         with known_zones():
-            await (step() if connection is not None else retrying(step))
+            found = await connection.fetch(
+                _SQL["set_policies"],
+                tenant,
+                [str(scope) for scope, _, _ in policies],
+                task_id,
+                [patch.to_json() for _, patch, _ in policies],
+                list(clear),
+                [dict(sources) for _, _, sources in policies],
+                by.name,
+                self.settings.defaults_json,
+                self.now,
+            )
+        changed = [tuple(one) for one in found if one["after"] != one["before"]]
+        await record_each(connection, tenant, "policy.set", changed, by=by)
 
     async def set_template(
         self, tenant: str, pattern: Pattern, patch: PolicyPatch | None, *, by: Actor, connection: Connection

@@ -1,5 +1,5 @@
--- name: set_policy
-select before, after from ledger_set_policy($1, $2, $3, $4, $5, $6, $7, $8, $9);
+-- name: set_policies
+select scope, before, after from ledger_set_policies($1, $2, $3, $4, $5, $6, $7, $8, $9);
 -- name: budgets
 -- Budgets of scopes, by name or in pages. $1 tenant, $2 scopes or null, $3 kind or null, $4 minimum ratio or null, $5 after
 -- this scope_id, $6 page size, $7 defaults, $8 now, $9 the task whose request applies, or null: the task that a scope
@@ -61,6 +61,12 @@ select m.fields as template, m.sources
 from unnest($2::text[], $3::text[]) with ordinality x (kind, id, ord)
 cross join lateral merged_templates($1, x.kind, x.id) m
 order by x.ord;
+-- name: lock_documents
+-- One document of a tenant is applied at a time.
+select pg_advisory_xact_lock(hashtextextended('policies of ' || $1, 0));
+-- name: add_scopes
+-- In the order in which asks do. $2 scopes.
+insert into scopes (tenant, kind, id) select $1, kind_of(n), id_of(n) from unnest($2::text[]) n order by 2, 3 on conflict do nothing;
 -- name: lock_templates
 select pg_advisory_xact_lock(template_lock($1));
 -- name: lock_scopes

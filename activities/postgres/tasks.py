@@ -116,8 +116,9 @@ class Tasks:
         )  # fmt: skip
         await own.execute(_SQL["insert_agents"], tenant, task.task_id, [agent.id for agent in task.agents])
         policies = [(scope, patch, sources) for scope, patch, sources in task.policies() if patch.to_json()]
-        by = Actor(submitted_by or submitter or f"task {task.task_id}", None)
-        await self._policies.set_many(tenant, policies, by=by, task_id=task.task_id, connection=own)
+        if policies:
+            by = Actor(submitted_by or submitter or f"task {task.task_id}", None)
+            await self._policies.set_many(tenant, policies, by=by, task_id=task.task_id, connection=own)
         start = TaskRef(task.task_id, tenant)
         await put(own, tenant, start.workflow_id, START, asdict(start))
 

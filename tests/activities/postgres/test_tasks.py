@@ -10,17 +10,21 @@ from purser.activities.postgres.agents import Agents
 from purser.activities.postgres.tasks import Submitted, Tasks
 from purser.activities.tasks.file import TaskFile
 from purser.budget.policies.fields import Mode
+from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, settle_together
 from purser.budget.postgres.ledger.policies import Policies
+from purser.budget.postgres.ledger.policy_sets import PolicySets
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Scope
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.workflows.contract import TaskStatus
-from tests.support.ledger import Books, report, request
+from tests.support.actors import TESTER
+from tests.support.ledger import Books, meet, report, request
 from tests.support.rows_read import rows_read
 
 TENANT = "acme"
+WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 AGENT = {"id": "a", "model": "gpt-4o", "instructions": "Be brief."}
 
 
@@ -148,3 +152,24 @@ async def test_agents_find_whether_their_submitter_is_vouched_for(pool: Pool, ta
     await tasks.submit(TENANT, file(), "ann", submitted_by="backend", vouched=vouched)
     given = await Agents(pool).task_record(TENANT, "t1")
     assert (given.submitter, given.submitted_by, given.vouched) == ("ann", "backend", vouched)
+
+
+async def test_a_submission_meets_a_document_that_changes_a_template(
+    pool: Pool, tasks: Tasks, policies: Policies
+) -> None:
+    """Its scopes come first: else it would wait for the templates, and the document for the balances of its session."""
+    await Books.on(pool).spend("k", 1)
+    document = {"session:*": PolicyPatch(limit_tokens=1_000_000)}
+    submitting: list[asyncio.Task[Submitted]] = []
+
+    async def lock_scopes(connection: Any) -> None:
+        await connection.execute("select from scopes for no key update")
+
+    async def submit(_: Any) -> None:
+        waiting = await pool.fetchval(WAITING)
+        submitting.append(asyncio.create_task(tasks.submit(TENANT, file(use_case_preset="governed"), "ann")))
+        while await pool.fetchval(WAITING) == waiting:
+            await asyncio.sleep(0.005)
+
+    await meet(pool, lock_scopes, lambda: PolicySets(pool, policies).apply(TENANT, document, by=TESTER), submit)
+    assert await submitting[0] == Submitted("t1", created=True)

@@ -35,7 +35,7 @@ class Policies:
 
     async def set(
         self, tenant: str, scope: Scope, patch: PolicyPatch, *, clear: Sequence[str] = (), by: Actor,
-        task_id: str = "", sources: Mapping[str, str] | None = None, connection: Connection | None = None,
+        task_id: str = "", connection: Connection | None = None,
     ) -> None:  # fmt: skip
         """Stores the fields of `patch` and clears those named in `clear`; effective from the next hold.
 
@@ -45,17 +45,15 @@ class Policies:
             clear: names of fields to leave to the next source.
             by: actor, for the change log.
             task_id: the task, if these are the fields that one task requests; empty for the stored policy.
-            sources: for a task's request, the fields that came from its preset.
             connection: joins its transaction.
 
         Raises:
             InvalidPolicy: Postgres does not know the time zone, or a field does not apply to the scope.
         """
-        policies = [(scope, patch, sources or {})]
 
         async def step() -> None:
             async with connected(self._pool, connection) as own, own.transaction():
-                await self.set_many(tenant, policies, clear=clear, by=by, task_id=task_id, connection=own)
+                await self.set_many(tenant, [(scope, patch, {})], clear=clear, by=by, task_id=task_id, connection=own)
 
         await (step() if connection is not None else retrying(step))
 
@@ -67,7 +65,8 @@ class Policies:
 
         Args:
             tenant: tenant of the policies.
-            policies: different scopes, each with the fields to store and, for a task's request, their sources.
+            policies: different scopes, each with the fields to store and the sources of those in a task's request that
+                came from its preset.
             clear: names of fields that are left to the next source where a patch does not set them.
             by: actor, for the change log.
             task_id: as of `set`.

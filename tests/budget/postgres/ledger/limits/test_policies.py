@@ -130,14 +130,9 @@ async def test_an_unused_budget_shows_its_default_and_its_window(pool: Pool) -> 
 
 async def test_a_budget_shows_the_source_of_each_field_as_its_task_sees_it(books: Books) -> None:
     await books.budget("session:s1", limit_tokens=1_000)
-    await books.policies.set(
-        TENANT,
-        SESSION,
-        PolicyPatch(limit_tokens=500, mode=Mode.HARD),
-        by=TESTER,
-        task_id="t1",
-        sources={"mode": "governed"},
-    )
+    requested = (SESSION, PolicyPatch(limit_tokens=500, mode=Mode.HARD), {"mode": "governed"})
+    async with books.pool.acquire() as own:
+        await books.policies.set_many(TENANT, [requested], by=TESTER, task_id="t1", connection=own)
     seen = (await books.policies.budgets_of(TENANT, [SESSION], task_id="t1"))[0]
     assert (seen.policy.limit_tokens, seen.policy.mode) == (500, "hard")
     assert (seen.sources["limit_tokens"], seen.sources["mode"], seen.sources["window"]) == (

@@ -89,5 +89,4 @@ async def test_what_an_approval_raises_stays_when_its_task_asks_for_another_fiel
         await connection.execute("update policies set limit_tokens = 150 where task = 't1'")
 
     await meet(books.pool, grant, lambda: books.budget("session:s1", task="t1", mode="hard"))
-    found = await books.pool.fetchrow("select limit_tokens, mode from policies where task = 't1'")
-    assert tuple(found) == (150, "hard")
+    assert await books.pool.fetchval("select (limit_tokens, mode) from policies where task = 't1'") == (150, "hard")

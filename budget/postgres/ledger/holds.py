@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from purser.budget.errors import NotFound
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldState
-from purser.budget.postgres.connections.pools import Pool, reaching_ledger
+from purser.budget.postgres.connections.pools import Pool, fetch, fetchrow, fetchval
 from purser.budget.postgres.connections.queries import load
 from purser.budget.scopes import Kind, Path, Scope, agent_scope
 from purser.budget.texts import number_of
@@ -47,8 +47,7 @@ class Holds:
 
     async def get(self, tenant: str, hold_id: str) -> StoredHold:
         """Reads a hold; raises `NotFound` unless it is an admitted hold of this tenant."""
-        with reaching_ledger():
-            found = await self._pool.fetchrow(_SQL["get"], tenant, number_of(hold_id))
+        found = await fetchrow(self._pool, _SQL["get"], tenant, number_of(hold_id))
         if found is None:
             raise NotFound(f"hold {hold_id[:80]!r} does not exist: use the hold_id of an admitted ask")
         return StoredHold(
@@ -69,8 +68,7 @@ class Holds:
 
     async def asking_for(self, tenant: str, key: str) -> timedelta:
         """Time since the key was first used, or since it last stopped waiting for an approval."""
-        with reaching_ledger():
-            age: timedelta | None = await self._pool.fetchval(_SQL["asking_for"], tenant, key)
+        age: timedelta | None = await fetchval(self._pool, _SQL["asking_for"], tenant, key)
         return age or timedelta()
 
     async def ended_tries(self, tenant: str, key: str) -> int:
@@ -78,14 +76,12 @@ class Holds:
 
         At most 1,000.
         """
-        with reaching_ledger():
-            return int(await self._pool.fetchval(_SQL["ended_tries"], tenant, key, _MOST_TRIES))
+        return int(await fetchval(self._pool, _SQL["ended_tries"], tenant, key, _MOST_TRIES))
 
     async def open_of_task(self, tenant: str, task_id: str, agent_id: str | None = None) -> list[str]:
         """Ids of open holds of a task, or of one of its agents without those of its sub-agents."""
         agent = None if agent_id is None else str(agent_scope(task_id, agent_id))
-        with reaching_ledger():
-            return [row["hold_id"] for row in await self._pool.fetch(_SQL["open_of_task"], tenant, task_id, agent)]
+        return [row["hold_id"] for row in await fetch(self._pool, _SQL["open_of_task"], tenant, task_id, agent)]
 
 
 def _scopes(names: Iterable[str]) -> tuple[Scope, ...]:

@@ -1,6 +1,6 @@
 """Compares a provider's usage file with the ledger."""
 
-from purser.budget.postgres.connections.pools import Pool, reaching_ledger
+from purser.budget.postgres.connections.pools import Pool, fetch
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.reports.entries import Entries
 from purser.budget.reports.provider_usage import UsageFile
@@ -18,12 +18,10 @@ async def reconcile(pool: Pool, tenants: list[str] | None, file: UsageFile) -> R
         file: what the provider says.
     """
     if file.by_request:
-        with reaching_ledger():
-            rows = await pool.fetch(_SQL["by_request"], tenants, [use.request_id for use in file.uses])
+        rows = await fetch(pool, _SQL["by_request"], tenants, [use.request_id for use in file.uses])
         found = [LedgerUse(tuple(filter(None, row["ids"])), None, row["model"], 1, row["tokens"]) for row in rows]
         return compare_requests(file.uses, found, await Entries(pool).deleted_until())
     days = [use.day for use in file.uses if use.day is not None]
-    with reaching_ledger():
-        rows = await pool.fetch(_SQL["by_day"], tenants, min(days), max(days))
+    rows = await fetch(pool, _SQL["by_day"], tenants, min(days), max(days))
     found = [LedgerUse((), row["day"], row["model"], row["calls"], row["tokens"]) for row in rows]
     return compare_days(file.provider, file.uses, found, await Entries(pool).deleted_until())

@@ -13,6 +13,7 @@ import pytest
 from purser.budget.errors import LedgerUnavailable
 from purser.budget.postgres.connections import pools
 from purser.budget.postgres.connections.pools import Pool, connected, create_pool, reaching_ledger, retrying
+from purser.budget.postgres.ledger.holds import Holds
 from tests.support.ledger import TENANT, Books, request
 
 
@@ -146,6 +147,9 @@ async def test_a_pool_without_a_free_connection_is_an_unavailable_ledger_in_time
             with pytest.raises(LedgerUnavailable, match="TimeoutError"):
                 async with connected(pool, None):
                     pass
+            async with asyncio.timeout(5):
+                with pytest.raises(LedgerUnavailable, match="TimeoutError"):
+                    await Holds(pool).get(TENANT, "1")
         async with connected(pool, None) as own:
             assert await own.fetchval("select 1") == 1
 

@@ -125,7 +125,7 @@ async def calls(books: Books, key: str, number: int) -> None:
 async def test_calls_and_reads_of_budgets_are_not_planned_anew_each_time(pool: Pool) -> None:
     ledger = files("purser.budget.postgres").joinpath("ledger")
     statements = "".join(ledger.joinpath(name).read_text("utf-8") for name in ("ledger.sql", "policies.sql"))
-    called = set(re.findall(r"\b(ledger_(?:hold|start|settle|extend|release|budgets|set_policy)\w*)\(", statements))
+    called = set(re.findall(r"\b(ledger_(?:hold|start|settle|extend|release|budgets|set_policies)\w*)\(", statements))
     assert "ledger_budgets" in called
     assert len(called) > 10
     planned_anew = """

@@ -17,6 +17,8 @@ from purser.compose.http.protocol import LimitedProtocol
 
 GRACE_S = 5
 """Default time in seconds for requests in progress to finish."""
+CUT_OFF_S = 5
+"""Seconds in which requests that were cut off record what they have cost."""
 BACKLOG = 2_048
 """Connections that wait in the kernel to be accepted."""
 ACCEPT_BATCH = 16
@@ -42,7 +44,8 @@ async def serve(
 ) -> None:
     """Run an ASGI application on a listening socket until `stop`, then close it; calls `ready` once it serves.
 
-    Once `stop` is set it accepts no connection, and requests in progress have `grace_s` seconds to finish.
+    Once `stop` is set it accepts no connection, and requests in progress have `grace_s` seconds to finish. Those that
+    have not are cancelled, and have `CUT_OFF_S` seconds to end.
 
     Args:
         app: the application.
@@ -76,6 +79,8 @@ async def serve(
         finally:
             server.should_exit = True
             await serving
+            if cut_off := server.server_state.tasks:  # the caller closes what they need to end
+                await asyncio.wait(cut_off, timeout=CUT_OFF_S)
 
 
 class Server(uvicorn.Server):

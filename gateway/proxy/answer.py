@@ -81,12 +81,15 @@ class ProxyAnswer(Response, ABC):
         gone = asyncio.create_task(_gone(receive))
         try:
             await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError as stop:
+            await _ended(work)
+            if not self._begun:
+                raise
+            if work.cancelled():
+                await self._break_off(send, denial_of(stop, self._use.public_url))
         finally:
             gone.cancel()
-            if not work.done():
-                work.cancel()
-            with suppress(asyncio.CancelledError):
-                await work
+            await _ended(work)
 
     @abstractmethod
     async def _reply(self, send: Send) -> None:
@@ -232,6 +235,12 @@ def _eased(held: HeldCall) -> dict[str, str]:
     if not held.steps:
         return {}
     return {"Purser-Model": held.model, "Purser-Ladder": "; ".join(map(step_text, held.steps))}
+
+
+async def _ended(work: asyncio.Task[None]) -> None:
+    work.cancel()
+    with suppress(asyncio.CancelledError):
+        await work
 
 
 async def _gone(receive: Receive) -> None:

@@ -18,7 +18,7 @@ from purser.context.figures import Count, Header, Order, Positive, PresetName, R
 from purser.context.strategies import Part, StrategyName
 from purser.context.strategies.choice import Preference
 from purser.context.strategies.settings import ROUNDS_BY_SIZE
-from purser.wire.limits import MAX_CALL_NANO_USD, MAX_CALL_TOKENS
+from purser.wire.limits import MAX_CALL_NANO_USD, MAX_CALL_TOKENS, MAX_LEASE_MS
 
 
 class Group(BaseSettings):
@@ -166,7 +166,7 @@ class Ledger(Group):
     learned_holds: Decimal = Field(DEFAULT_LEARNED_HOLDS, ge=0, lt=1, decimal_places=6)
     """Quantile of the earlier replies of an agent and its model that the hold of a call covers at first; it grows while
     the reply streams. 0: the whole output cap is held."""
-    lease_s: Seconds = 120
+    lease_s: int = Field(120, ge=1, le=MAX_LEASE_MS // 1_000)
     """Seconds after which a hold expires unless it is renewed."""
     grace_s: Seconds = 30
     """Seconds past the lease before the sweeper closes an expired hold."""

@@ -137,6 +137,7 @@ def test_variables_of_the_checklist_exist(monkeypatch: pytest.MonkeyPatch, name:
     [
         ("PURSER_LEASE_S", "soon", "lease_s (PURSER_LEASE_S, from the environment): "),
         ("PURSER_LEASE_S", "0", "greater than or equal to 1"),
+        ("PURSER_LEASE_S", "86401", "less than or equal to 86400"),
         ("PURSER_SESSION_LIMIT_TOKENS", "-1", "session_limit_tokens"),
         ("PURSER_MODE", "hrad", "'soft', 'approval' or 'hard'"),
         ("PURSER_TIMEZONE", "Mars/Base", "Mars/Base"),

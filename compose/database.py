@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import asyncpg
 
 from purser.budget.postgres.connections.pgbouncer import arguments
-from purser.compose.errors import AlreadyRunning, SettingsError, Unreachable
+from purser.compose.errors import AlreadyRunning, SettingsError, TooManyConnections, Unreachable
 from purser.compose.settings import Settings
 from purser.compose.stack.lock import FileLock
 from purser.compose.stack.postgres import EmbeddedPostgres
@@ -26,10 +26,17 @@ async def connect(dsn: str) -> "Connection":
     """Open one connection.
 
     Raises:
+        TooManyConnections: Postgres has as many connections as it accepts.
         Unreachable: Postgres does not answer, or rejects the credentials. The message contains no password.
     """
     try:
         return await asyncpg.connect(**arguments(dsn, {}))
+    except asyncpg.TooManyConnectionsError as error:
+        raise TooManyConnections(
+            f"Postgres accepts no further connection: {error}",
+            remedy="Raise its max_connections, or use PgBouncer: docs/operations/scaling.md says how many each process "
+            "needs.",
+        ) from error
     except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise Unreachable(
             f"Postgres does not answer: {str(error) or type(error).__name__}",

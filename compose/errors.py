@@ -6,6 +6,7 @@ ComposeError
 │   └── AlreadyRunning   another `purser up` owns the data directory
 ├── NoGateway            a command has no gateway to call
 ├── Unreachable          a configured service does not answer
+│   └── TooManyConnections   Postgres accepts no further connection
 ├── SchemaMismatch       the database is at another revision than this code
 ├── UnreadableFile       a file is not in a format that the command reads
 ├── MissingData          a benchmark does not find its data
@@ -51,6 +52,10 @@ class Unreachable(ComposeError):
     @property
     def is_transient(self) -> bool:
         return True
+
+
+class TooManyConnections(Unreachable):
+    """Postgres accepts no further connection."""
 
 
 class SchemaMismatch(ComposeError):

@@ -15,7 +15,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from purser.budget.errors import LedgerUnavailable
 from purser.budget.postgres.connections.pools import Pool, reaching_ledger
 from purser.compose.database import connected
-from purser.compose.errors import Unreachable
+from purser.compose.errors import TooManyConnections, Unreachable
 from purser.compose.migrate import require_schema
 
 TEMPORAL_WAIT_S = 1.0
@@ -36,6 +36,11 @@ def readiness(dsn: str, pool: Pool, client: Client) -> Mapping[str, Callable[[],
     `temporal`, `namespace`."""
 
     async def postgres() -> None:
+        # If it accepts no further connection, those of the pool still serve: every gateway would be taken out at once.
+        with suppress(TooManyConnections):
+            await changes_accepted()
+
+    async def changes_accepted() -> None:
         async with connected(dsn) as connection:
             found = await connection.fetchrow(_CHANGES, COMMIT_WAIT_S)
             assert found is not None

@@ -10,6 +10,8 @@ from fastapi import FastAPI
 from temporalio.client import Client
 
 from purser.budget.postgres.connections.pools import create_pool
+from purser.compose.errors import TooManyConnections
+from purser.compose.migrate import current
 from purser.compose.processes.readiness import readiness
 from purser.compose.stack.ports import LOOPBACK, free_port
 from purser.gateway import health
@@ -62,6 +64,23 @@ async def test_a_connection_of_the_pool_that_does_not_answer_is_named_and_replac
         assert await missing(readiness(dsn, pool, temporal_client)) == ["pool"]
         assert await pool.fetchval("select 2") == 2, "the next connection is a new one"
         freed.set()
+
+
+async def test_a_postgres_that_accepts_no_further_connection_is_ready_as_long_as_the_pool_is(
+    dsn: str, temporal_client: Client
+) -> None:
+    async with await create_pool(dsn, size=2) as pool:
+        role = f"crowded_{await pool.fetchval('select current_database()')}"
+        await pool.execute(f'create role "{role}" login connection limit 0')
+        full = dsn.replace("://postgres:", f"://{role}:")
+        try:
+            with pytest.raises(TooManyConnections) as refused:
+                await current(full)
+            async with asking(readiness(full, pool, temporal_client)) as client:
+                assert (await client.get("/readyz")).status_code == 200
+        finally:
+            await pool.execute(f'drop role "{role}"')
+    assert "max_connections" in refused.value.remedy
 
 
 async def test_a_postgres_that_is_read_only_is_named(dsn: str, temporal_client: Client) -> None:

@@ -28,8 +28,8 @@ def interrupted_by_signals() -> Iterator[None]:
 
     # A shell script starts its background commands with ctrl-C ignored.
     handlers = dict.fromkeys(stop_signals(), interrupt) | {signal.SIGINT: signal.default_int_handler}
-    hears = current_thread() is main_thread()
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()} if hears else {}
+    in_main = current_thread() is main_thread()  # Python lets no other thread set handlers
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()} if in_main else {}
     try:
         yield
     except KeyboardInterrupt:

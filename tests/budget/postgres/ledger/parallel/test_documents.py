@@ -7,19 +7,12 @@ from typing import Any
 from purser.budget.policies.sets import PolicyChange, read_policies
 from purser.budget.postgres.ledger.policy_sets import _AT_ONCE, PolicySets
 from tests.support.actors import TESTER
-from tests.support.ledger import TENANT, Books, meet
-
-WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+from tests.support.ledger import TENANT, Books, meet, until_waiting
 
 
 async def apply(books: Books, document: Mapping[str, Any], **options: bool) -> list[PolicyChange]:
     sets = PolicySets(books.pool, books.policies)
     return await sets.apply(TENANT, read_policies(document), by=TESTER, **options)
-
-
-async def wait_for(books: Books, waiting: int) -> None:
-    while await books.pool.fetchval(WAITING) < waiting:
-        await asyncio.sleep(0.005)
 
 
 async def lock_balances(connection: Any) -> None:
@@ -45,7 +38,7 @@ async def test_a_document_creates_its_scopes_before_it_locks_the_templates(books
     async def create(_: Any) -> None:
         insert = "insert into scopes (tenant, kind, id) values ($1, 'session', 'new') on conflict do nothing"
         created.append(asyncio.create_task(books.pool.execute(insert, TENANT)))
-        await wait_for(books, 2)
+        await until_waiting(books.pool, 2)
 
     await meet(books.pool, lock_balances, lambda: apply(books, document), create)
     assert await created[0] == "INSERT 0 0"
@@ -59,7 +52,7 @@ async def test_documents_are_applied_one_after_the_other(books: Books) -> None:
         await connection.execute("select from scopes for update")
 
     async def both_wait(_: Any) -> None:
-        await wait_for(books, 2)
+        await until_waiting(books.pool, 2)
 
     await meet(
         books.pool,

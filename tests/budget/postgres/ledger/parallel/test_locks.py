@@ -12,9 +12,8 @@ from purser.budget.postgres.ledger.batches import Ask, Settle, hold_together, se
 from purser.budget.postgres.ledger.policy_sets import PolicySets
 from purser.budget.scopes import Scope
 from tests.support.actors import TESTER
-from tests.support.ledger import TENANT, Books, meet, report, request
+from tests.support.ledger import TENANT, Books, meet, report, request, waiting_for_locks
 
-WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 DEADLOCKS = "select deadlocks from pg_stat_database where datname = current_database()"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -117,7 +116,7 @@ async def test_a_batch_and_the_gate_that_want_one_key_and_one_new_scope_do_not_w
         """The batch waits for the key `j`, then the gate for the scope that the batch has created."""
         batch = asyncio.ensure_future(hold_together(books.pool, books.settings, None, asks))
         async with books.pool.acquire() as connection:
-            while await connection.fetchval(WAITING) < 1:
+            while await waiting_for_locks(connection) < 1:
                 await asyncio.sleep(0.005)
         return await asyncio.gather(batch, Books.on(books.pool).ask("k", 1, 0, *path))
 
@@ -142,7 +141,7 @@ async def asked_before(books: Books) -> None:
 async def two_wait(connection: Any) -> None:
     """Returns once two transactions wait for locks."""
     async with asyncio.timeout(60):
-        while await connection.fetchval(WAITING) < 2:
+        while await waiting_for_locks(connection) < 2:
             await asyncio.sleep(0.005)
             # A transaction goes on seeing the activity that it has seen once.
             await connection.execute("select pg_stat_clear_snapshot()")
@@ -166,7 +165,7 @@ async def test_a_release_meets_an_ask_that_is_about_to_hold(books: Books) -> Non
 
     async def release() -> Released:
         async with books.pool.acquire() as connection:
-            while await connection.fetchval(WAITING) < 1:  # until the ask has read its key
+            while await waiting_for_locks(connection) < 1:  # until the ask has read its key
                 await asyncio.sleep(0.005)
         return await books.ledger.release(TENANT, key="k")
 

@@ -53,6 +53,7 @@ proof: .venv/.dev
 doors: .venv/.dev $(DOORS:%=.venv-doors/%/.installed)
 	@$(BIN)/python client/tests/run.py $(DOORS)
 
+# Prints the names that DOORS may have.
 doors-names:
 	@echo $(DOORS)
 

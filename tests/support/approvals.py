@@ -1,6 +1,5 @@
 """A desk where asks of one short session meet the people who decide about them."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Path, Scope
 from purser.budget.usage import Usage
 from tests.support.actors import TESTER
+from tests.support.ledger import until_waiting, waiting_for_locks
 
 TENANT = "default"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -109,16 +109,11 @@ class Desk:
 
     async def waiting_for_locks(self) -> int:
         """Connections that wait for others."""
-        count: int = await self.pool.fetchval(
-            "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
-        )
-        return count
+        return await waiting_for_locks(self.pool)
 
     async def until_waiting(self, count: int) -> None:
         """Returns once this many connections wait for others."""
-        async with asyncio.timeout(30):
-            while await self.waiting_for_locks() < count:
-                await asyncio.sleep(0.01)
+        await until_waiting(self.pool, count)
 
     async def wakeups(self) -> list[tuple[str, str]]:
         """Workflows that are told, with the state that they are told."""

@@ -22,7 +22,7 @@ from purser.context.postgres.sessions.retention import Retention
 from purser.context.postgres.sessions.sessions import Sessions
 from tests.support.actors import ANA, BEN
 from tests.support.context.conversations import talk, user
-from tests.support.ledger import Books
+from tests.support.ledger import Books, until_waiting
 
 TENANT, SESSION = "acme", "s1"
 CANARY = "CANARY-5e1d"
@@ -195,9 +195,9 @@ async def test_an_append_that_waited_for_the_deletion_finds_the_session_gone(ret
         await transaction.start()
         await connection.execute("select from sessions for update")
         deleting = asyncio.create_task(retention.delete(TENANT, SESSION, by=ANA))
-        await _until_waiting(pool, 1)
+        await until_waiting(pool, 1)
         appending = asyncio.create_task(conversations.append(TENANT, SESSION, [user("late")], origin="o9"))
-        await _until_waiting(pool, 2)
+        await until_waiting(pool, 2)
         await transaction.commit()
     await deleting
     with pytest.raises(SessionDeleted):
@@ -293,7 +293,7 @@ async def test_an_append_while_the_sweeper_comes_by_saves_the_session(retention:
         await transaction.start()
         await Conversations(pool).append(TENANT, SESSION, [user("again")], origin="o9", connection=connection)
         sweeping = asyncio.create_task(retention.sweep())
-        await _until_waiting(pool, 1)
+        await until_waiting(pool, 1)
         await transaction.commit()
     assert await sweeping == 0
     assert await Conversations(pool).last_seq(TENANT, SESSION) == 11
@@ -332,10 +332,3 @@ async def test_a_policy_is_versioned_and_audited(retention: Retention, pool: Poo
         ("ana", "retention.set", "tenant:acme", {"days": None}, {"days": 30}),
         ("ben", "retention.set", "tenant:acme", {"days": 30}, {"days": None}),
     ]
-
-
-async def _until_waiting(pool: Pool, count: int) -> None:
-    """Waits until `count` connections wait for a lock."""
-    query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-    while await pool.fetchval(query) < count:
-        await asyncio.sleep(0.01)

@@ -40,13 +40,14 @@ up: .venv/.base
 first: .venv/.base
 	@$(BIN)/python docs/examples/first.py
 
-# Leaves out the long tests; PURSER_TEST_PROOF=0.1 adds an eighth of them, each at a tenth of its size.
+# Every short test and some of the long ones, each at a share of its size (tests/support/runs/proof.py). With TESTS, as in
+# TESTS=tests/compose, whatever is there but sweeps, long random runs and tables of crashes.
 test: .venv/.dev
-	@$(PYTEST) $(if $(PURSER_TEST_PROOF),,-m "not proof") $(TESTS)
+	@$(if $(TESTS),$(PYTEST) -m "not proof" $(TESTS),PURSER_TEST_PROOF=$${PURSER_TEST_PROOF:-0.03} $(PYTEST))
 
-# Runs the long tests in full; PURSER_TEST_PROOF=0.1 runs an eighth of them, each at a tenth of its size.
+# Every long test in full.
 proof: .venv/.dev
-	@PURSER_TEST_PROOF=$${PURSER_TEST_PROOF:-1} $(PYTEST) -m proof --timeout 3600
+	@PURSER_TEST_PROOF=$${PURSER_TEST_PROOF:-1} $(PYTEST) -m "proof or stack" --timeout 3600
 
 # Tests the adapters of the client, and clients of the proxy, each in an environment of its own with the framework;
 # DOORS="langchain mcp" tests only those.

@@ -1,8 +1,9 @@
-"""The share of inherently slow tests that a run executes: sweeps, long random runs, tables of crashes.
+"""The share of inherently slow tests that a run executes.
 
-`make test` leaves out the tests marked `proof`, `make proof` runs them in full. With `PURSER_TEST_PROOF` both run that
-share of each, drawn by the run's seed. Most start several systems and cannot be made smaller, so such a run executes an
-eighth of them, drawn by `PURSER_TEST_DRAW`: CI sets it to the commit, so each runs about once in eight commits.
+Long are those marked `proof`, as sweeps, long random runs and tables of crashes, and those marked `stack`, which start
+whole systems: one test in thirty, and half of all the time. `make proof` runs them in full. With `PURSER_TEST_PROOF` a
+run executes some of them, each at that share of its size: an eighth and a quarter (`ONE_IN`), drawn by
+`PURSER_TEST_DRAW`, which CI sets to the commit, or else by the run's seed. `make test` does that.
 """
 
 import os
@@ -15,7 +16,8 @@ import pytest
 T = TypeVar("T")
 SHARE = float(os.environ.get("PURSER_TEST_PROOF") or 0)
 """Of the full size, between 0 and 1."""
-EIGHTH = 8
+ONE_IN = {"proof": 8, "stack": 4}
+"""Of how many long tests such a run executes one, by their mark."""
 
 
 def sized(small: int, full: int) -> int:
@@ -25,16 +27,17 @@ def sized(small: int, full: int) -> int:
 
 def some(cases: Sequence[T], small: int) -> list[T]:
     """`small` of the cases at least, all in a whole proof, in their order: the same ones in every process of a run."""
-    return drawn(cases, sized(small, len(cases)), os.environ.get("PURSER_TEST_SEED"))
+    return drawn(cases, sized(small, len(cases)), _by())
 
 
 def executed(tests: Sequence[pytest.Item]) -> list[pytest.Item]:
     """The tests of a run, without the long ones that it does not execute since it runs a share."""
     if not 0 < SHARE < 1:
         return list(tests)
-    functions = sorted({_function(test) for test in tests if test.get_closest_marker("proof")})
-    by = os.environ.get("PURSER_TEST_DRAW") or os.environ.get("PURSER_TEST_SEED")
-    left_out = set(functions) - set(drawn(functions, -(-len(functions) // EIGHTH), by))
+    left_out: set[str] = set()
+    for mark, one_in in ONE_IN.items():
+        functions = sorted({_function(test) for test in tests if _long(test) == mark})
+        left_out |= set(functions) - set(drawn(functions, -(-len(functions) // one_in), _by()))
     return [test for test in tests if _function(test) not in left_out]
 
 
@@ -43,6 +46,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = executed(items)
     config.hook.pytest_deselected(items=list(set(items) - set(chosen)))
     items[:] = chosen
+
+
+def _by() -> str | None:
+    """What draws tests and cases."""
+    return os.environ.get("PURSER_TEST_DRAW") or os.environ.get("PURSER_TEST_SEED")
+
+
+def _long(item: pytest.Item) -> str | None:
+    """The mark that makes a test a long one, the first of `ONE_IN` if it has both."""
+    return next(filter(item.get_closest_marker, ONE_IN), None)
 
 
 def _function(item: pytest.Item) -> str:

@@ -24,31 +24,39 @@ def test_which_cases_are_drawn_follows_the_seed_and_keeps_their_order(monkeypatc
     assert drawn[0] != drawn[2]
 
 
-@pytest.fixture
-def long_tests(request: pytest.FixtureRequest) -> list[pytest.Item]:
-    """Forty long tests, each with two cases."""
+def marked(request: pytest.FixtureRequest, *marks: str) -> list[pytest.Item]:
+    """Forty tests, each with two cases."""
     items: list[pytest.Item] = []
     for number in range(40):
         for case in "ab":
-            name = f"test_{number}[{case}]"
-            item = pytest.Function.from_parent(request.node.parent, name=name, callobj=lambda: None)
-            item.add_marker(pytest.mark.proof)
-            items.append(item)
+            name = f"test_{'_'.join(marks)}_{number}[{case}]"
+            items.append(pytest.Function.from_parent(request.node.parent, name=name, callobj=lambda: None))
+            for mark in marks:
+                items[-1].add_marker(mark)
     return items
+
+
+@pytest.fixture
+def long_tests(request: pytest.FixtureRequest) -> list[pytest.Item]:
+    """Forty tests marked `proof`, each with two cases."""
+    return marked(request, "proof")
 
 
 def executed(tests: list[pytest.Item]) -> list[str]:
     return [test.name for test in proof.executed(tests)]
 
 
-def test_a_run_with_a_share_executes_an_eighth_of_the_long_tests_with_all_their_cases_and_every_other_test(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, long_tests: list[pytest.Item]
+@pytest.mark.parametrize(
+    ("marks", "number"), [(["proof"], 40 // 8), (["stack"], 40 // 4), (["stack", "proof"], 40 // 8)]
+)
+def test_a_run_with_a_share_executes_some_of_the_long_tests_with_all_their_cases_and_every_other_test(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, marks: list[str], number: int
 ) -> None:
     monkeypatch.setattr(proof, "SHARE", 0.03)
-    chosen = executed([request.node, *long_tests])
+    chosen = executed([request.node, *marked(request, *marks)])
     assert chosen[0] == request.node.name
-    assert len(chosen) == 1 + 5 * 2
-    assert chosen[1::2] == [name.replace("b", "a") for name in chosen[2::2]]
+    assert len(chosen) == 1 + number * 2
+    assert chosen[1::2] == [name.replace("[b]", "[a]") for name in chosen[2::2]]
 
 
 def test_which_long_tests_run_follows_the_draw_and_all_run_at_last(

@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 
 import asyncpg
+import pytest
 from temporalio.client import Client
 
 from tests.support.servers.forked import Forks, start_forks
@@ -25,6 +26,7 @@ async def test_the_temporal_server_answers(temporal_client: Client) -> None:
     assert await temporal_client.service_client.check_health()
 
 
+@pytest.mark.stack
 def test_forks_that_the_last_worker_stopped_start_again_for_a_later_one(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as place:  # the path of a socket has to be short
         for _ in range(2):

@@ -41,6 +41,7 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.stack
 def test_each_import_against_the_layers_is_caught(checkout: Path) -> None:
     for module, imported, _ in AGAINST_THE_LAYERS:
         place = checkout.joinpath(*module.split("."))

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from purser.activities.compression.summarizer import Summarizer
 from purser.activities.models.provider import ModelProvider
 from purser.benchmarks.compaction.written import (
@@ -124,6 +126,7 @@ def test_only_this_benchmark_takes_a_model(tmp_path: Path) -> None:
     assert "the benchmark tokens has no such option" in problem["detail"]
 
 
+@pytest.mark.stack
 async def test_a_configured_model_writes_the_summaries(tmp_path: Path) -> None:
     (tmp_path / "data" / "locomo").mkdir(parents=True)
     with gzip.open(tmp_path / "data" / "locomo" / "own.jsonl.gz", "wt") as file:

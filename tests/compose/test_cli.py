@@ -108,6 +108,7 @@ def test_bad_usage_says_what_is_wrong_in_words_of_purser(commands: Purser) -> No
 
 
 @pytest.mark.parametrize("arguments", [["redact", "talk.json"], ["redact", "talk.json", "--json"], ["--help"]])
+@pytest.mark.stack
 def test_a_full_disk_is_one_line_on_stderr(purser: Purser, arguments: list[str]) -> None:
     (purser.home / "talk.json").write_text("[]")
     with Path("/dev/full").open("w") as full:
@@ -142,6 +143,7 @@ def test_a_closed_stdout_changes_nothing_else(purser: Purser) -> None:
         assert (done.returncode, done.stderr) == (code, "")
 
 
+@pytest.mark.stack
 @pytest.mark.parametrize(
     "locale", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}]
 )

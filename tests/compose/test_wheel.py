@@ -29,6 +29,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(target.glob("*.whl"))
 
 
+@pytest.mark.stack
 def test_sql_templates_and_type_marks_are_inside_and_tests_are_not(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "purser/py.typed" in names
@@ -44,6 +45,7 @@ def test_sql_templates_and_type_marks_are_inside_and_tests_are_not(wheel: Path) 
     assert "purser/gateway/docs/quickstart.md" in names
 
 
+@pytest.mark.stack
 def test_its_only_import_name_is_purser(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"purser"}

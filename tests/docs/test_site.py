@@ -54,6 +54,7 @@ async def page() -> AsyncIterator[Page]:
     assert watch.complaints == []
 
 
+@pytest.mark.stack
 def test_every_page_is_there_and_loads_nothing_from_elsewhere(site: Path) -> None:
     pages = [page.relative_to(ROOT / "docs") for page in (ROOT / "docs").glob("**/*.md")]
     built = [site / page.with_suffix(".html") for page in pages]
@@ -70,6 +71,7 @@ def test_a_list_is_separated_from_the_paragraph_before_it(page: Path) -> None:
     assert [found[0] for found in LIST_IN_A_PARAGRAPH.finditer(text)] == [], "the site would show it as one paragraph"
 
 
+@pytest.mark.stack
 async def test_diagrams_are_drawn_and_the_search_finds(address: str, page: Page) -> None:
     await page.goto(f"{address}/operations/scaling.html")
     await page.locator("div.diagram svg").first.wait_for()

@@ -230,6 +230,7 @@ async def test_one_message_larger_than_the_window_is_cut_for_the_summarizer_only
     assert stored[seq].message.text == "订单8842。" * 2_000
 
 
+@pytest.mark.proof
 async def test_layers_of_a_very_long_session_stay_few_and_its_summary_bounded(
     harness: CompressionHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import asyncio, json, sys
 from purser.activities.models.litellm_library import litellm_library
@@ -28,6 +30,7 @@ print(json.dumps([characters, sorted(new)]))
 """
 
 
+@pytest.mark.stack
 def test_the_first_call_imports_few_modules_of_its_libraries() -> None:
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", SCRIPT], capture_output=True, text=True, check=True)
     characters, new = json.loads(done.stdout.splitlines()[-1])

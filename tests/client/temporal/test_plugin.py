@@ -27,7 +27,6 @@ from tests.client.conftest import MODEL, PATH, World
 from tests.client.temporal.project import BUILD_ID, Answering, ask_model, shout, worker_of
 from tests.support.world import eventually
 
-pytestmark = pytest.mark.stack
 ROOT = Path(__file__).parents[3]
 OUTPUT = 30
 NOWHERE = AsyncPurser("http://127.0.0.1:9", "none")
@@ -221,6 +220,7 @@ async def test_an_approval_is_awaited_by_the_attempt(project: Project) -> None:
     assert [(await project.world.figures())[0]] == project.world.served_tokens()
 
 
+@pytest.mark.stack
 async def test_an_approval_is_awaited_over_several_attempts(project: Project) -> None:
     await project.world.limit(10, mode="approval")
     async with project.working(approval_s=0, ask_again_s=0.1):
@@ -275,6 +275,7 @@ async def test_a_cancelled_call_is_charged_its_estimate(project: Project) -> Non
     assert await project.world.figures() == (await presumed_tokens(project), 0)
 
 
+@pytest.mark.stack
 async def test_a_call_in_a_thread_has_heartbeats_for_longer_than_their_time_out(project: Project) -> None:
     project.world.provider.control.add_rule(
         Rule(reply=Reply(content="hello yourself"), chunks=1, chunk_delay_ms=10_000)
@@ -284,6 +285,7 @@ async def test_a_call_in_a_thread_has_heartbeats_for_longer_than_their_time_out(
     assert await project.attempts() == [(1, "reported")]
 
 
+@pytest.mark.stack
 async def test_a_call_has_heartbeats_though_its_activity_sends_none(project: Project) -> None:
     project.world.provider.control.add_fault(Fault(kind=FaultKind.HANG, times=1))
     async with project.working():
@@ -325,6 +327,7 @@ async def test_a_result_without_usage_is_charged_its_estimate_and_kept(project: 
     assert await project.world.figures() == (await presumed_tokens(project), 0)
 
 
+@pytest.mark.stack
 async def test_a_killed_worker_leaves_a_presumed_attempt_on_the_same_hold(
     project: Project, temporal_address: str
 ) -> None:

@@ -75,6 +75,7 @@ until_stopped(main)
 
 
 @pytest.mark.parametrize(("started_with", "stops"), [("plain", "True"), ("nohup", "False")])
+@pytest.mark.stack
 def test_the_end_of_its_terminal_stops_a_command_unless_it_runs_under_nohup(started_with: str, stops: str) -> None:
     done = subprocess.run([sys.executable, "-c", HANGING_UP, started_with], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == stops

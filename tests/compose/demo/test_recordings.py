@@ -157,6 +157,7 @@ def test_real_rows_make_valid_tasks_deterministically(shared_data: Path, name: s
         assert not any(replies[-1].tool_calls for replies in task.recording.agents.values())
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("name", DATASETS)
 async def test_an_agent_loop_receives_the_recorded_conversation(shared_data: Path, name: str) -> None:
     async with serve_provider() as provider, httpx.AsyncClient(timeout=30) as http:

@@ -188,6 +188,7 @@ signal.pause()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.stack
 def test_a_supervisor_that_is_asked_to_stop_ends_its_processes_and_leaves_nothing(
     tmp_path: Path, number: signal.Signals
 ) -> None:

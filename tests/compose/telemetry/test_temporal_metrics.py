@@ -153,6 +153,7 @@ async def _until(measured: TemporalMetrics, *parts: str) -> str:
             await asyncio.sleep(0.2)
 
 
+@pytest.mark.stack
 async def test_failures_have_the_names_that_rules_ask_for_and_set_them_off(
     scene: tuple[FailureScenario, TemporalMetrics], tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ PIECES = ["a", "{", "[", "[a](", "![", ":", "**", " ", ", ", '"a" : y ', "- ", "
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.proof
 def test_a_line_of_one_piece_over_and_over_is_read(piece: str) -> None:
     line = piece * (LENGTH // len(piece)) + "x"
     for text in (line, f'"a": {line}', f"{line}\n" + '"a": 1,\n' * 6):

@@ -190,6 +190,7 @@ async def test_short_text_is_counted_inline_and_long_text_off_the_event_loop() -
     task.cancel()
 
 
+@pytest.mark.stack
 def test_counting_is_exact_without_the_network_and_litellm_is_asked_only_where_it_agrees(tmp_path: Path) -> None:
     script = """
 import json, socket

@@ -15,8 +15,6 @@ from purser.compose.stack.postgres import EmbeddedPostgres
 from purser.compose.stack.temporal import EmbeddedTemporal
 from tests.gateway.conftest import RunningGateway, running_gateway
 
-pytestmark = pytest.mark.stack
-
 HOLD = {"key": "k1", "path": ["session:s1"], "tokens": 10}
 TASK = {
     "session_id": "s1",
@@ -62,6 +60,7 @@ class TestWithoutPostgres:
             while (await admin.get("/readyz")).status_code != 200:  # it looks once a second
                 await asyncio.sleep(0.1)
 
+    @pytest.mark.stack
     async def test_a_postgres_whose_commits_wait_for_a_standby_that_is_gone_is_named(
         self, gateway: RunningGateway, admin: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -81,6 +80,7 @@ class TestWithoutPostgres:
                 await asyncio.sleep(0.1)
 
 
+@pytest.mark.stack
 class TestBeforeTemporal:
     async def test_a_gateway_starts_holds_and_takes_tasks_which_start_once_temporal_does(
         self, settings: Settings, tmp_path: Path, task_queue: str
@@ -108,6 +108,7 @@ class TestBeforeTemporal:
                 await asyncio.to_thread(server.stop)
 
 
+@pytest.mark.stack
 @pytest.mark.usefixtures("own_gateway")
 class TestWithoutTemporal:
     @pytest.fixture

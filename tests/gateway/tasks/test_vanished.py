@@ -57,6 +57,7 @@ async def test_a_terminated_task_is_ended_on_control_and_its_session_can_be_dele
     assert (await admin.delete("/v1/sessions/s1")).status_code == 200
 
 
+@pytest.mark.proof
 async def test_a_task_that_temporal_lost_may_be_cancelled_at_once_and_otherwise_waits_for_it(
     admin: httpx.AsyncClient, temporal_client: Client, task_queue: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

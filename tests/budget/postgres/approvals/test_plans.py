@@ -1,5 +1,7 @@
 """What a request for approval reads while many calls wait for it."""
 
+import pytest
+
 from purser.budget.gate import Amount
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
@@ -16,6 +18,7 @@ FEW = 50
 """Rows that an operation may read besides each waiter once."""
 
 
+@pytest.mark.proof
 async def test_joining_leaving_and_sweeping_read_each_waiter_once_and_policies_not_for_each(
     counting_pool: Pool,
 ) -> None:

@@ -26,6 +26,7 @@ LATER = START + LEAST + HOUR
 NUMBERS = "select array_agg(number order by number) from journal"
 
 
+@pytest.mark.proof
 async def test_a_ledger_that_forgets_decides_as_one_that_does_not_and_its_audit_stays_clean(
     pool: Pool, postgres_server: str, template: str, seed: int
 ) -> None:

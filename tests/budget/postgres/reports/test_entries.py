@@ -143,6 +143,7 @@ async def test_a_page_does_not_read_windows_after_it(books: Books, entries: Entr
     assert await rows_read(books.pool, scope="session:s1", cursor=newest.entry_id, limit=10) < 100
 
 
+@pytest.mark.proof
 async def test_the_task_filter_does_not_compare_each_entry_with_each_hold(books: Books) -> None:
     books.at(now := datetime(2026, 11, 3, tzinfo=UTC))
     for task in ("t0", "t1"):

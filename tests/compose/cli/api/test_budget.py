@@ -1,10 +1,6 @@
 """`purser budget`."""
 
-import pytest
-
 from tests.support.servers.commands import Commands
-
-pytestmark = pytest.mark.stack
 
 
 def test_a_budget_is_set_field_by_field_and_shown(purser: Commands, name: str) -> None:

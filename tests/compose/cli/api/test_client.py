@@ -21,8 +21,6 @@ from tests.compose.conftest import System
 from tests.support.servers.commands import Commands
 from tests.support.servers.raw_server import raw_server, replies
 
-pytestmark = pytest.mark.stack
-
 
 class LocalUp:
     """An `up` on a data directory of its own, whose gateway is that of `system`."""

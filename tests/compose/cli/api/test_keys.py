@@ -2,12 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.compose.conftest import System
 from tests.support.servers.commands import Commands
-
-pytestmark = pytest.mark.stack
 
 
 def test_a_key_works_until_it_is_revoked(system: System, name: str, tmp_path: Path) -> None:

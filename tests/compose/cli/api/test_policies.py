@@ -9,8 +9,6 @@ from tests.compose.conftest import System
 from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.commands import Commands
 
-pytestmark = pytest.mark.stack
-
 
 def test_a_file_is_previewed_applied_once_and_exported_as_it_was(purser: Commands, name: str, tmp_path: Path) -> None:
     file = tmp_path / "budgets.yaml"

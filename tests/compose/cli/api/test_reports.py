@@ -12,8 +12,6 @@ from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.commands import Commands
 from tests.support.servers.purser import command
 
-pytestmark = pytest.mark.stack
-
 
 @pytest.fixture
 def spent(system: System, name: str) -> str:

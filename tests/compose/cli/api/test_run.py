@@ -14,8 +14,6 @@ from tests.compose.conftest import System
 from tests.support.servers.commands import Commands
 from tests.support.servers.purser import command
 
-pytestmark = pytest.mark.stack
-
 Write = Callable[..., Path]
 
 
@@ -47,6 +45,7 @@ def test_people_see_progress_on_stderr_and_the_result_on_stdout(purser: Commands
     assert f"{name} running" in done.stderr
 
 
+@pytest.mark.stack
 def test_while_a_call_is_tried_again_its_failure_is_shown(
     system: System, purser: Commands, write_task: Write, name: str
 ) -> None:
@@ -98,6 +97,7 @@ def test_an_invalid_task_file_is_exit_code_1_and_says_where(purser: Commands, tm
 
 
 @pytest.mark.parametrize("options", [["--json"], []])
+@pytest.mark.stack
 def test_ctrl_c_leaves_the_task_running_and_says_which(
     purser: Commands, write_task: Write, name: str, options: list[str]
 ) -> None:

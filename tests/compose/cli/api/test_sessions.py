@@ -1,13 +1,10 @@
 """`purser sessions`."""
 
 import httpx
-import pytest
 
 from tests.compose.conftest import System
 from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.commands import Commands
-
-pytestmark = pytest.mark.stack
 
 
 def test_the_sessions_of_a_user_are_listed_and_deleted(system: System, purser: Commands, name: str) -> None:

@@ -10,8 +10,6 @@ from tests.compose.conftest import System
 from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.commands import Commands
 
-pytestmark = pytest.mark.stack
-
 
 def test_a_link_signs_a_browser_in_once(system: System) -> None:
     shown = system.purser.run("sign-in").stdout.strip()

@@ -17,8 +17,6 @@ from tests.support.servers.clients import PATIENCE_S
 from tests.support.servers.commands import Commands
 from tests.support.servers.purser import command
 
-pytestmark = pytest.mark.stack
-
 Write = Callable[..., Path]
 TICKET = "https://tickets.example.com/4711"
 SHORT = {"agent": {"limit_tokens": 50, "mode": "approval"}}

@@ -12,8 +12,6 @@ from tests.support.servers.commands import Commands
 from tests.support.servers.forked import Forks
 from tests.support.servers.purser import processes_naming
 
-pytestmark = pytest.mark.stack
-
 HOLD = {"key": "k1", "path": ["session:s1", "task:t1"], "tokens": 100}
 
 

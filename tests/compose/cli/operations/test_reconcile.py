@@ -3,15 +3,11 @@
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-
 from purser.budget.postgres.audit.retention import LEAST
 from purser.budget.postgres.connections.pools import create_pool
 from tests.budget.postgres.audit.history import START, close_all, forget
 from tests.support.ledger import TENANT, Books
 from tests.support.servers.commands import Commands
-
-pytestmark = pytest.mark.stack
 
 LINES = "request_id,model,input_tokens,output_tokens\nreq_1,gpt-4o,90,10\n"
 

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from purser.compose.demo.provider import Outcome, Recording, Reply, read_log
 from tests.support.servers.clients import plain_client
 
@@ -25,6 +27,7 @@ async def process(*arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
         await running.communicate()
 
 
+@pytest.mark.stack
 async def test_it_prints_its_address_serves_what_it_was_given_and_stops_on_a_signal(tmp_path: Path) -> None:
     recordings, log, script = tmp_path / "recordings", tmp_path / "log.jsonl", tmp_path / "script.json"
     recordings.mkdir()

@@ -134,6 +134,7 @@ GUARDS = [
 ]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: f"{guard.name}: {guard.sql} -> {guard.instead}")
 async def test_without_the_filter_its_specification_fails(
     guard: Guard, pool: Pool, monkeypatch: pytest.MonkeyPatch

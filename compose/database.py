@@ -26,6 +26,7 @@ async def connect(dsn: str) -> "Connection":
     """Open one connection.
 
     Raises:
+        SettingsError: the DSN is not valid.
         TooManyConnections: Postgres has as many connections as it accepts.
         Unreachable: Postgres does not answer, or rejects the credentials. The message contains no password.
     """
@@ -37,7 +38,12 @@ async def connect(dsn: str) -> "Connection":
             remedy="Raise its max_connections, or use PgBouncer: docs/operations/scaling.md says how many each process "
             "needs.",
         ) from error
-    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+    except ValueError as error:
+        raise SettingsError(
+            f"dsn is not valid: {error}",
+            remedy="Correct PURSER_DSN: it looks like postgresql://user:password@host:5432/database.",
+        ) from error
+    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise Unreachable(
             f"Postgres does not answer: {str(error) or type(error).__name__}",
             remedy="Check PURSER_DSN, and that the server runs.",

@@ -5,9 +5,9 @@ import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from purser_client.errors import Problem, PurserError, Unanswered
+from purser_client.wire.addresses import base_address
 
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 8.0
@@ -51,13 +51,10 @@ def address_of(url: str | None) -> str:
         raise PurserError(
             "no address: pass url, or set PURSER_URL to that of the gateway, such as http://127.0.0.1:8787"
         )
-    if re.match("[^/]*//[^/?#]*@", str(found)):
-        # It may contain a password, and is not repeated.
-        raise PurserError("the address names a user, who would take the place of the key: leave out what is before @")
-    if not _is_address(found):
-        example = "http://127.0.0.1:8787"
-        raise PurserError(f"{found!r} is not an address such as {example}: begin with http:// or https://")
-    return found.rstrip("/")
+    try:
+        return base_address(found)
+    except ValueError as error:
+        raise PurserError(str(error)) from None
 
 
 def headers_of(api_key: str | None) -> Mapping[str, str]:
@@ -69,14 +66,3 @@ def headers_of(api_key: str | None) -> Mapping[str, str]:
         # It is a secret, and not repeated.
         raise PurserError("the key is not valid: use printable ASCII characters only, without spaces and line breaks")
     return {"Authorization": f"Bearer {found}", "User-Agent": "purser-client"}
-
-
-def _is_address(url: object) -> bool:
-    if not isinstance(url, str):
-        return False
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # half of an IPv6 address, or a port that is no number
-        return False
-    return bool(valid) and url.isprintable()

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
-from urllib.parse import urlsplit
 
 from pydantic import PrivateAttr, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
@@ -26,8 +25,18 @@ from purser.compose.settings.groups import (
 from purser.compose.settings.limits import Limits
 from purser.context.errors import InvalidSettings
 from purser.gateway.access.loopback import is_loopback
+from purser.wire.addresses import base_address, check_address, is_address
 
 GROUPS: tuple[type[Group], ...] = (ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledger, Models, Context)
+
+_ORDERED = (
+    ("min_output_tokens", "max_output_tokens"),
+    ("streams_per_key", "streams_per_tenant"),
+    ("call_bytes_per_key", "call_bytes_per_tenant"),
+    ("session_reads_per_key", "session_reads_per_tenant"),
+    ("provider_line_bytes", "provider_reply_bytes"),
+)
+"""Settings of which the first never applies if it is above the second."""
 
 
 class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledger, Models, Context):
@@ -96,22 +105,28 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
     @field_validator("dsn")
     @classmethod
     def _postgres(cls, value: str | None) -> str | None:
-        if value is not None and urlsplit(value).scheme not in ("postgresql", "postgres"):
-            # The value may hold a password: it is not repeated.
+        if value is None:
+            return value
+        # The value may hold a password: it is not repeated.
+        if (authority := re.match("postgres(?:ql)?://([^/?#]*)", value, re.IGNORECASE)) is None:
             raise ValueError("a DSN looks like postgresql://user:password@host:5432/database")
+        hosts = authority[1].rpartition("@")[2].split(",")
+        ports = filter(None, (host.rpartition("]")[2].partition(":")[2] for host in hosts))
+        if not all(port.isdecimal() and 0 < int(port) < 65_536 for port in ports):
+            raise ValueError("its port is no number up to 65535; in a password, write / as %2F, ? as %3F, # as %23")
         return value
 
     @field_validator("allowed_api_bases", "embedding_api_base", "summarizer_api_base")
     @classmethod
     def _addresses(cls, value: tuple[str, ...] | str | None) -> tuple[str, ...] | str | None:
         for address in (value,) if isinstance(value, str) else value or ():
-            _check_address(address, "https://api.example.com/v1")
+            check_address(address, "https://api.example.com/v1")
         return value
 
     @field_validator("provider_proxy")
     @classmethod
     def _proxy(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None and not _is_address(value.get_secret_value()):
+        if value is not None and not is_address(value.get_secret_value()):
             # The value may hold a password: it is not repeated.
             raise ValueError("a proxy looks like http://user:password@host:port")
         return value
@@ -135,10 +150,7 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
     @field_validator("url", "public_url", "temporal_ui_url")
     @classmethod
     def _page(cls, value: str | None) -> str | None:
-        if value is None:
-            return value
-        _check_address(value, "https://purser.example.com")
-        return value.rstrip("/")  # paths follow it
+        return None if value is None else base_address(value, "https://purser.example.com")
 
     @field_validator("api_key", "metrics_token", "temporal_api_key", "provider_keys")
     @classmethod
@@ -185,24 +197,11 @@ class Settings(ProcessSettings, Access, Limits, WebhookSettings, Temporal, Ledge
             raise ValueError("worker_deployment and worker_build_id go together: set both or none")
         if self.compression_target_ratio >= self.compression_trigger_ratio:
             raise ValueError("compression_target_ratio must be below compression_trigger_ratio")
-        if self.min_output_tokens > self.max_output_tokens:
-            raise ValueError("min_output_tokens must not be above max_output_tokens")
+        for low, high in _ORDERED:
+            if getattr(self, low) > getattr(self, high):
+                raise ValueError(f"{low} must not be above {high}")
         if self.unknown_price == "ceiling" and self.unknown_price_ceiling_nano_usd_per_token is None:
             raise ValueError("unknown_price = 'ceiling' needs unknown_price_ceiling_nano_usd_per_token")
         if self.metrics_token is None and not is_loopback(self.metrics_host):
             raise ValueError(f"metrics_host {self.metrics_host!r} is not a loopback address: set metrics_token too")
         return self
-
-
-def _check_address(address: str, example: str) -> None:
-    if not _is_address(address):
-        raise ValueError(f"{address!r} is not an address such as {example}: begin with http:// or https://")
-
-
-def _is_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # half of an IPv6 address, or a port that is no number
-        return False
-    return valid and text.isprintable() and " " not in text

@@ -41,6 +41,11 @@ def test_an_address_with_a_user_is_refused_at_once_and_not_repeated(url: str) ->
     assert "secret" not in str(refused.value)
 
 
+def test_an_address_that_no_path_can_follow_is_refused_at_once() -> None:
+    with pytest.raises(PurserError, match=r"leave out what begins with \? or #"):
+        Purser("http://127.0.0.1:8787?tenant=a", "a-key")
+
+
 @pytest.mark.parametrize("key", ["a-key\n", "ключ", "a key"])
 def test_what_is_no_key_is_refused_at_once_and_not_repeated(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PURSER_API_KEY", key)

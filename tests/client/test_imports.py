@@ -14,7 +14,7 @@ OWN = {"first.py", "own_conversation.py"}
 """Examples that run a part of Purser itself: its provider for trials, and its windows without any service."""
 FENCE = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 PLACES = (ROOT, ROOT / "client")
-LIGHT = ("__init__", "enums", "image_rules", "images", "limits", "storable")
+LIGHT = ("__init__", "addresses", "enums", "image_rules", "images", "limits", "storable")
 """Modules of `wire` that need the standard library only."""
 SERVER = ("budget", "context", "activities", "workflows", "gateway", "compose", "benchmarks")
 

@@ -74,6 +74,13 @@ def test_what_does_not_answer_fails_and_names_the_setting_to_correct(
     assert "PURSER_TEMPORAL_NAMESPACE" in failed["temporal"]["remedy"]
 
 
+def test_a_dsn_that_is_not_valid_is_no_server_that_does_not_answer(forks: Forks, tmp_path: Path) -> None:
+    purser = forks.purser(tmp_path, dsn="postgresql://u:s3cr3t@127.0.0.1:9/d?sslmode=sometimes")
+    [found] = [one for one in purser.json("doctor", code=1)["findings"] if one["name"] == "postgres"]
+    assert found["detail"].startswith("dsn is not valid: `sslmode` parameter must be one of")
+    assert "PURSER_DSN" in found["remedy"]
+
+
 def test_a_database_without_the_schema_fails_with_the_remedy_to_migrate(
     forks: Forks, tmp_path: Path, empty_dsn: str
 ) -> None:

@@ -179,7 +179,16 @@ def test_variables_of_the_checklist_exist(monkeypatch: pytest.MonkeyPatch, name:
         ("PURSER_MIN_OUTPUT_TOKENS", "5000", "must not be above max_output_tokens"),
         ("PURSER_UNKNOWN_PRICE", "ceiling", "needs unknown_price_ceiling_nano_usd_per_token"),
         ("PURSER_METRICS_HOST", "0.0.0.0", "set metrics_token too"),
+        ("PURSER_URL", "http://127.0.0.1:8787?tenant=a", "leave out what begins with ? or #"),
+        ("PURSER_PUBLIC_URL", "https://purser.example.com/?team=a", "leave out what begins with ? or #"),
+        ("PURSER_TEMPORAL_UI_URL", "https://ui.example.com/#a", "leave out what begins with ? or #"),
+        ("PURSER_STREAMS_PER_KEY", "501", "streams_per_key must not be above streams_per_tenant"),
+        ("PURSER_CALL_BYTES_PER_TENANT", "16777216", "call_bytes_per_key must not be above call_bytes_per_tenant"),
+        ("PURSER_SESSION_READS_PER_KEY", "5", "session_reads_per_key must not be above session_reads_per_tenant"),
         ("PURSER_DSN", "mysql://x", "a DSN looks like postgresql://"),
+        ("PURSER_DSN", "postgresql://u:p@h:abc/d", "dsn (PURSER_DSN, from the environment): its port is no number"),
+        ("PURSER_DSN", "postgresql://u:p@h:65536/d", "its port is no number up to 65535"),
+        ("PURSER_DSN", "postgresql://u:p@h,[::1]:0/d", "its port is no number up to 65535"),
         ("PURSER_CONFIG_FILE", "nowhere.toml", "there is no file 'nowhere.toml'"),
     ],
 )
@@ -210,6 +219,20 @@ def test_a_slash_at_the_end_of_an_address_means_nothing(monkeypatch: pytest.Monk
     assert getattr(load_settings(), name) == "https://purser.example.com/team"
 
 
+def test_a_line_of_a_reply_is_not_longer_than_the_reply(config: Config) -> None:
+    config("provider_line_bytes = 1048577\nprovider_reply_bytes = 1048576")
+    with pytest.raises(SettingsError, match="provider_line_bytes must not be above provider_reply_bytes"):
+        load_settings()
+
+
+@pytest.mark.parametrize("hosts", ["h", "h:5432", "h:", "[::1]", "[::1]:5432", "h1:1,h2,[::1]:65535", "", "%2Ftmp"])
+def test_a_dsn_may_name_several_hosts_with_ports_or_without(monkeypatch: pytest.MonkeyPatch, hosts: str) -> None:
+    for user in ("", "u@", "u:p:@w@"):
+        dsn = f"postgresql://{user}{hosts}/d"
+        monkeypatch.setenv("PURSER_DSN", dsn)
+        assert load_settings().dsn == dsn
+
+
 def test_an_unknown_variable_is_refused_with_the_nearest_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PURSER_TEMPORAL_ADRESS", "x")
     with pytest.raises(SettingsError, match="unknown setting 'PURSER_TEMPORAL_ADRESS' in the environment") as refused:
@@ -236,6 +259,11 @@ def test_a_file_that_is_not_toml_is_refused(config: Config) -> None:
     ("name", "form", "bad"),
     [
         ("DSN", "postgresql://u:{}@h/d", "mysql://u:{}@h/d"),
+        ("DSN", "postgresql://u:{}@h/d", "postgresql://u:{}/x@h/d"),
+        ("URL", None, "http://u:{}@h"),
+        ("URL", None, "u:{}@h"),
+        ("PUBLIC_URL", None, "https://u:{}@h"),
+        ("ALLOWED_API_BASES", None, "u:{}@h"),
         ("API_KEY", "{}", "{} "),
         ("TEMPORAL_API_KEY", "{}", "{} "),
         ("METRICS_TOKEN", "{}", "{} "),
@@ -244,10 +272,11 @@ def test_a_file_that_is_not_toml_is_refused(config: Config) -> None:
         ("PROVIDER_PROXY", "http://u:{}@h:3128", "u:{}@h:3128"),
     ],
 )
-def test_no_secret_is_repeated(monkeypatch: pytest.MonkeyPatch, name: str, form: str, bad: str) -> None:
+def test_no_secret_is_repeated(monkeypatch: pytest.MonkeyPatch, name: str, form: str | None, bad: str) -> None:
     secret = "s3cr3t"
-    monkeypatch.setenv(f"PURSER_{name}", form.format(secret))
-    assert secret not in repr(load_settings())
+    if form is not None:
+        monkeypatch.setenv(f"PURSER_{name}", form.format(secret))
+        assert secret not in repr(load_settings())
 
     monkeypatch.setenv(f"PURSER_{name}", bad.format(secret))
     monkeypatch.setenv("PURSER_LEASE_S", "0")

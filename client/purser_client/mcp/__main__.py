@@ -2,8 +2,11 @@
 
 import argparse
 import asyncio
+import sys
+from contextlib import suppress
 
 from purser_client.client import AsyncPurser
+from purser_client.errors import PurserError
 from purser_client.mcp.server import budget_server
 
 
@@ -23,7 +26,13 @@ def main() -> None:
     parser.add_argument("path", nargs="+", metavar="SCOPE", help="whose budget, outermost first, such as session:s1")
     parser.add_argument("--port", type=int, help="serve streamable HTTP on this port of 127.0.0.1 instead of stdio")
     given = parser.parse_args()
-    asyncio.run(serve(given.path, given.port))
+    if given.port is not None and not 0 <= given.port < 65_536:
+        parser.error(f"{given.port} is no port: use a number up to 65535")
+    with suppress(KeyboardInterrupt):
+        try:
+            asyncio.run(serve(given.path, given.port))
+        except PurserError as error:
+            sys.exit(f"{parser.prog}: {error}")
 
 
 if __name__ == "__main__":

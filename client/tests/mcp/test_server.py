@@ -3,10 +3,12 @@
 import asyncio
 import os
 import socket
+import subprocess
 import sys
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from doors import Door, eventually
 from mcp import Client, StdioServerParameters
 
@@ -117,3 +119,24 @@ async def test_it_serves_http_on_a_port_of_this_machine(door: Door) -> None:
     finally:
         process.terminate()
         await process.wait()
+
+
+@pytest.mark.parametrize(
+    ("options", "env", "code", "said"),
+    [
+        ((), {"PURSER_URL": ""}, 1, "set PURSER_URL"),
+        ((), {"PURSER_API_KEY": ""}, 1, "set PURSER_API_KEY"),
+        ((), {"PURSER_URL": "http://u:s3cr3t@h"}, 1, "leave out what is before @"),
+        (("--port", "65536"), {}, 2, "65536 is no port"),
+    ],
+)
+def test_a_server_that_cannot_start_says_why(
+    options: tuple[str, ...], env: dict[str, str], code: int, said: str
+) -> None:
+    given = {"PURSER_URL": "http://127.0.0.1:9", "PURSER_API_KEY": "k"} | env
+    command = [sys.executable, "-m", "purser_client.mcp", "session:s1", *options]
+    done = subprocess.run(command, env={**os.environ, **given}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert "s3cr3t" not in done.stderr

@@ -39,7 +39,7 @@ class Matches(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class PluginOptions:
     """How the plugin holds."""
 
     purser: AsyncPurser
@@ -55,9 +55,9 @@ class Terms:
 class Holding(ActivityInboundInterceptor):
     """Holds before a model activity, and settles after it."""
 
-    def __init__(self, next: ActivityInboundInterceptor, terms: Terms) -> None:
+    def __init__(self, next: ActivityInboundInterceptor, options: PluginOptions) -> None:
         super().__init__(next)
-        self._terms = terms
+        self._options = options
 
     def init(self, outbound: ActivityOutboundInterceptor) -> None:
         self._heartbeats = Heartbeats(outbound)
@@ -67,7 +67,7 @@ class Holding(ActivityInboundInterceptor):
         info = activity.info()
         if is_under_hold():  # of the same plugin, where both the client and the worker have it
             return await super().execute_activity(input)
-        if not self._terms.matches(info.activity_type):
+        if not self._options.matches(info.activity_type):
             return await self._pass_on(info, input)
         async with self._heartbeats.sent(info):
             with self._failures():
@@ -110,8 +110,8 @@ class Holding(ActivityInboundInterceptor):
         An attempt whose worker has died leaves its hold open, and the next one joins it; the same goes for one that
         waits for a person. So every attempt goes on where those before it have ended.
         """
-        terms, estimate, tries = self._terms, self._terms.estimate(input), _tries(info)
-        return terms.purser.call(
+        options, estimate, tries = self._options, self._options.estimate(input), _tries(info)
+        return options.purser.call(
             _path(info, input),
             model=estimate.model,
             messages=[plain(one) for one in input.args] if estimate.messages is None else estimate.messages,
@@ -122,15 +122,15 @@ class Holding(ActivityInboundInterceptor):
             key=_key(info),
             attempt=1 if tries == 1 else None,
             tries=tries,
-            lease_s=terms.lease_s,
-            wait_s=terms.wait_s,
-            approval_s=terms.approval_s,
+            lease_s=options.lease_s,
+            wait_s=options.wait_s,
+            approval_s=options.approval_s,
         )
 
     async def _withdraw(self, key: str) -> None:
         """Ends the wait for a person: nobody makes the call any more."""
         try:
-            await uncancelled(asyncio.wait_for(self._terms.purser.holds.withdraw(key), _WITHDRAWAL_S))
+            await uncancelled(asyncio.wait_for(self._options.purser.holds.withdraw(key), _WITHDRAWAL_S))
         except (PurserError, TimeoutError) as error:
             log.warning("a request for approval of call %s may stay open: %r", key, error)
 
@@ -142,7 +142,7 @@ class Holding(ActivityInboundInterceptor):
         """
         try:
             try:
-                await call.settle(self._terms.usage(input, result))
+                await call.settle(self._options.usage(input, result))
             finally:
                 await call.__aexit__(None, None, None)
         except Exception as error:  # the user's own function among it, whose error may repeat the reply
@@ -167,7 +167,7 @@ class Holding(ActivityInboundInterceptor):
             case BudgetBusy():
                 delay = timedelta(milliseconds=max(_SHORTEST_DELAY_MS, error.retry_after_ms))
             case ApprovalNeeded():
-                delay = timedelta(seconds=self._terms.ask_again_s)
+                delay = timedelta(seconds=self._options.ask_again_s)
             case _:
                 return ApplicationError(str(error), details, type=kind, non_retryable=True)
         category = ApplicationErrorCategory.BENIGN

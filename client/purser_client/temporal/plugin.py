@@ -22,7 +22,7 @@ from purser_client.client import AsyncPurser
 from purser_client.errors import invalid
 from purser_client.temporal.estimates import Estimating, Reading
 from purser_client.temporal.frameworks import MODEL_ACTIVITIES, estimate_of, usage_of
-from purser_client.temporal.holding import Holding, Terms
+from purser_client.temporal.holding import Holding, PluginOptions
 from purser_client.temporal.paths import ENCODED_REMEDY, PathClient, PathInbound
 
 log = logging.getLogger("purser_client")
@@ -65,7 +65,7 @@ class PurserPlugin(SimplePlugin):
             InvalidRequest: `activities` are no names.
         """
         self._names = _listed(activities)
-        terms = Terms(
+        options = PluginOptions(
             purser=purser,
             matches=lambda activity_type: any(fnmatchcase(activity_type, name) for name in self._names),
             estimate=estimate_of if estimate is None else lambda input: estimate(input.args),
@@ -76,7 +76,7 @@ class PurserPlugin(SimplePlugin):
             ask_again_s=ask_again_s,
         )
         super().__init__(
-            "purser.PurserPlugin", interceptors=[_Around(terms), PathClient()], workflow_runner=_passing_through
+            "purser.PurserPlugin", interceptors=[_Around(options), PathClient()], workflow_runner=_passing_through
         )
 
     def configure_worker(self, config: WorkerConfig) -> WorkerConfig:
@@ -129,11 +129,11 @@ def _type_of(function: object) -> str | None:
 class _Around(Interceptor):
     """Puts `Holding` around activities and the path into workflows."""
 
-    def __init__(self, terms: Terms) -> None:
-        self._terms = terms
+    def __init__(self, options: PluginOptions) -> None:
+        self._options = options
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
-        return Holding(next, self._terms)
+        return Holding(next, self._options)
 
     def workflow_interceptor_class(
         self, input: WorkflowInterceptorClassInput

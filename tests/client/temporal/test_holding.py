@@ -19,7 +19,7 @@ from temporalio.worker import ActivityInboundInterceptor, ActivityOutboundInterc
 from purser_client import AsyncPurser, CannotHold, UnknownPrice
 from purser_client.errors import invalid
 from purser_client.temporal.estimates import Estimate
-from purser_client.temporal.holding import Holding, Terms
+from purser_client.temporal.holding import Holding, PluginOptions
 from purser_client.temporal.paths import HEADER
 from tests.client.conftest import World
 
@@ -64,7 +64,7 @@ async def execute(
     **of_info: Any,
 ) -> None:
     """Executes one attempt of an activity, `later` than it was scheduled first."""
-    terms = Terms(
+    options = PluginOptions(
         purser=purser,
         matches=lambda activity_type: holds,
         estimate=lambda input: Estimate(input_tokens=20, max_output_tokens=30),
@@ -74,7 +74,7 @@ async def execute(
         approval_s=approval_s,
         ask_again_s=1,
     )
-    environment, holding = environment or ActivityEnvironment(), Holding(Activity(does), terms)
+    environment, holding = environment or ActivityEnvironment(), Holding(Activity(does), options)
     info = replace(environment.info, **of_info)
     environment.info = replace(info, current_attempt_scheduled_time=info.scheduled_time + later)
     holding.init(Server())

@@ -1,6 +1,6 @@
 """Lists of the API: pages as JSON, or as tables with a row for each item."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import getitem
@@ -10,8 +10,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from purser.compose.cli.api.client import Gateway, gateway
-from purser.compose.cli.output import MOST_ROWS, out, print_json
+from purser.compose.cli.api.client import gateway
+from purser.compose.cli.output import out, print_json
 from purser.compose.cli.tables import complete_note, number, print_table, table, usd
 from purser.compose.cli.tables import status as in_colour
 
@@ -47,7 +47,7 @@ def print_list(
         as_json: print the page as it is; with `complete_after` if retention has deleted entries of its range.
     """
     with gateway(data) as api:
-        for page in _pages(api, path, {**query, "limit": MOST_ROWS}) if whole else (api.page(path, **query),):
+        for page in api.pages(path, **query) if whole else (api.page(path, **query),):
             if as_json:
                 print_json(page)
             else:
@@ -58,16 +58,6 @@ def print_list(
         out.print("There are more: --all shows all of them.")
     if (after := page.get("complete_after")) is not None:
         out.print(complete_note(after), markup=False)
-
-
-def _pages(api: Gateway, path: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """All pages of a list, at least one."""
-    cursor = None
-    while True:
-        page = api.page(path, **query, cursor=cursor)
-        yield page
-        if (cursor := page["cursor"]) is None:
-            return
 
 
 def text(field: str) -> Cell:

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from purser.budget.errors import InvalidRequest
+from purser.compose.cli.output import MOST_ROWS
 from purser.compose.errors import NoGateway, RequestFailed, Unreachable
 from purser.compose.processes.up_file import FILE, Running, command_settings, is_private
 from purser.compose.settings import Settings
@@ -82,6 +83,15 @@ class Gateway:
         if (after := response.headers.get(COMPLETE_AFTER)) is not None:
             page["complete_after"] = after
         return page
+
+    def pages(self, path: str, **params: Any) -> Iterator[dict[str, Any]]:
+        """Get all pages of a list, at least one, each as large as the API makes them."""
+        cursor = None
+        while True:
+            page = self.page(path, **{**params, "limit": MOST_ROWS, "cursor": cursor})
+            yield page
+            if (cursor := page["cursor"]) is None:
+                return
 
     def post(self, path: str, body: object = None, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
         """Send a POST request with a JSON body."""

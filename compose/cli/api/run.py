@@ -89,7 +89,7 @@ def _follow(api: "Gateway", task_id: str) -> dict[str, Any]:
                 task = _fetch(api, path_of(task_id))
                 if task["status"] not in LIVE_TASKS:
                     return task
-                hint = "  ".join((*_failures(task), *_hints(api, task)))
+                hint = "  ".join((*_failures(task), *decide_hints(api, task)))
                 if console.is_terminal:
                     live.update(_progress(task, hint), refresh=True)
                 elif (line := _line(task, hint)) != seen:
@@ -138,7 +138,7 @@ def _failures(task: Mapping[str, Any]) -> list[str]:
     return [f"{agent_id}: attempt {one['attempt']} failed ({one['reason']})" for agent_id, one in failures if one]
 
 
-def _hints(api: "Gateway", task: dict[str, Any]) -> list[str]:
+def decide_hints(api: "Gateway", task: Mapping[str, Any]) -> list[str]:
     """Where to decide what the task waits for; empty while it waits for no decision."""
     if task["status"] != "waiting_approval":
         return []
@@ -154,7 +154,7 @@ def _pending(api: "Gateway", task_id: str) -> list[str] | None:
     from purser.compose.errors import RequestFailed, Unreachable
 
     try:
-        requests = api.get("/v1/approvals", state="pending")["items"]
+        requests = [one for page in api.pages("/v1/approvals", state="pending") for one in page["items"]]
     except (RequestFailed, Unreachable):
         return None
     return [one["approval_id"] for one in requests if task_id in {waiter["task_id"] for waiter in one["waiters"]}]

@@ -10,6 +10,8 @@ from urllib.parse import urljoin
 import httpx
 import pytest
 
+from purser.compose.cli.api.client import Gateway
+from purser.compose.cli.api.run import decide_hints
 from tests.compose.conftest import System
 from tests.support.servers.commands import Commands
 from tests.support.servers.purser import command
@@ -35,6 +37,18 @@ def test_a_dry_run_checks_the_file_and_starts_nothing(purser: Commands, write_ta
     assert purser.json("run", "--dry-run", file)["task_id"] == name
     assert f"{name} would be accepted" in purser.run("run", "--dry-run", file).stdout
     assert purser.json("tasks", "show", name, code=1)["status"] == 404
+
+
+def test_the_request_of_a_task_is_found_on_any_page() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        first = "cursor" not in request.url.params
+        one = {"approval_id": "a1" if first else "a2", "waiters": [{"task_id": "other" if first else "mine"}]}
+        return httpx.Response(200, json={"items": [one], "cursor": "next" if first else None})
+
+    with httpx.Client(base_url="http://gateway", transport=httpx.MockTransport(answer)) as client:
+        assert decide_hints(Gateway(client), {"task_id": "mine", "status": "waiting_approval"}) == [
+            "decide at http://gateway/approvals?id=a2"
+        ]
 
 
 def test_people_see_progress_on_stderr_and_the_result_on_stdout(purser: Commands, write_task: Write, name: str) -> None:

@@ -35,6 +35,7 @@ from purser.benchmarks.outcome import Outcome
 from purser.benchmarks.postgres import temporary_postgres
 from purser.benchmarks.progress import log_step
 from purser.budget.postgres.connections.pools import create_pool
+from purser.compose.signals import cancelled_once
 
 LEAST_EVIDENCE = 55.0
 """Minimum percent of LoCoMo's evidence in a window of a quarter of the tokens, through the product."""
@@ -57,7 +58,8 @@ def run(data: Path | None) -> Outcome:
     log_step("sizes, and calls without their results")
     sizes, broken, points = ratios(data), pairs(data), tools.points(data)
     needed = tools.retained(points) if points else {}
-    rolling, left = asyncio.run(_product(data, [LabelledConversation.of(row) for row in found["locomo"]]))
+    labelled = [LabelledConversation.of(row) for row in found["locomo"]]
+    rolling, left = asyncio.run(cancelled_once(_product(data, labelled)))
     survived["locomo"] |= rolling
     whole = all(one.pairs == one.starts == 0 for name, one in broken.items() if is_ours(name))
     above = all(_beats_baselines(by) for by in survived.values()) and _beats(needed)

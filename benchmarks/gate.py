@@ -27,6 +27,7 @@ from purser.benchmarks.outcome import Outcome, Table, gate_table
 from purser.benchmarks.progress import log_step
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
+from purser.compose.signals import cancelled_once
 
 SECONDS = 5.0
 HTTP, LITELLM = "Purser over HTTP", "LiteLLM proxy, deployment budget in memory"
@@ -79,7 +80,7 @@ def run(data: Path | None, seconds: float = SECONDS) -> Outcome:
         data: not used.
         seconds: of each way, with room.
     """
-    return asyncio.run(measure(seconds, PEERS))
+    return asyncio.run(cancelled_once(measure(seconds, PEERS)))
 
 
 async def measure(seconds: float, peers: Sequence[Peer]) -> Outcome:

@@ -31,6 +31,7 @@ from purser.budget.postgres.ledger.ledger import Ledger
 from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.pricing.price_book import PriceBook
 from purser.budget.scopes import Kind, Scope
+from purser.compose.signals import cancelled_once
 
 Conversation = Sequence[RecordedCall]
 SETS = ("tau_airline", "whowhen", "xpersona")
@@ -79,7 +80,7 @@ COLUMNS = (
 def run(data: FilePath | None) -> Outcome:
     """Runs the benchmark on the conversations in the folder `data`."""
     found = {name: [list(calls_of(row)) for row in rows(data, name)[:MOST_CONVERSATIONS]] for name in SETS}
-    points, ends, agrees = asyncio.run(_measured(found))
+    points, ends, agrees = asyncio.run(cancelled_once(_measured(found)))
     return Outcome(
         gate_passed=agrees and all(one.gate_passed for one in points) and all(one.gate_passed for one in ends),
         results={"curve": [point.to_json() for point in points], "answers": [one.to_json() for one in ends]},

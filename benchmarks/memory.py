@@ -15,12 +15,14 @@ from typing import Any
 from purser.benchmarks.data import folder
 from purser.benchmarks.outcome import Cell, Outcome, Table
 from purser.benchmarks.postgres import temporary_postgres
+from purser.benchmarks.progress import log_step
 from purser.benchmarks.recall import speed
 from purser.benchmarks.recall.baselines import Baselines
 from purser.benchmarks.recall.figures import AT, LEAST, OURS, Comparison, Figures, Verdict, comparisons
 from purser.benchmarks.recall.questions import Corpus, Place, corpora
 from purser.benchmarks.recall.speed import TENANT, Speed
 from purser.budget.postgres.connections.pools import Pool, create_pool
+from purser.compose.signals import cancelled_once
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.memory.memory import Memory
 from purser.context.retrieval.postings import Turn
@@ -31,7 +33,7 @@ Sets = dict[str, dict[str, Figures]]
 
 def run(data: Path | None) -> Outcome:
     """Asks the questions of all installed sets, LoCoMo's at least, beside baselines; then measures speed."""
-    return asyncio.run(_run(folder(data)))
+    return asyncio.run(cancelled_once(_run(folder(data))))
 
 
 async def _run(data: Path) -> Outcome:
@@ -67,6 +69,7 @@ class Bench:
 
     async def asked(self, name: str, some: list[Corpus]) -> dict[str, Figures]:
         """Figures of all questions about these corpora, by search."""
+        log_step(f"questions of {name}")
         parts: defaultdict[str, list[Figures]] = defaultdict(list)
         for number, corpus in enumerate(some):
             user = f"{name}-{number}"

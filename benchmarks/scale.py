@@ -36,6 +36,7 @@ from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import DEFAULT_LIMITS, LedgerSettings
 from purser.budget.scopes import Kind, Path, Scope
 from purser.budget.usage import Usage
+from purser.compose.signals import cancelled_once
 
 SECONDS = 5.0
 CALLERS = 50
@@ -127,7 +128,7 @@ def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
         data: not used.
         seconds: of each shape.
     """
-    return asyncio.run(measure(seconds, FACTORS))
+    return asyncio.run(cancelled_once(measure(seconds, FACTORS)))
 
 
 async def measure(seconds: float, factors: Mapping[str, Sequence[int]]) -> Outcome:

@@ -29,6 +29,7 @@ from purser.compose.demo.provider import serve_provider
 from purser.compose.models import model_provider
 from purser.compose.prices import price_book
 from purser.compose.settings.load import load_settings
+from purser.compose.signals import cancelled_once
 from purser.context.settings import ContextSettings
 from purser.context.strategies import STRATEGIES
 
@@ -51,7 +52,7 @@ def run(data: Path | None, model: str | None = None) -> Outcome:
     sets = {"locomo": rows(data, "locomo", having="session_summaries")}
     if others := optional_rows(data, "bfcl_memory"):
         sets["bfcl_memory"] = [row for row in others if "qa" in row]
-    found = asyncio.run(_measured(sets, model))
+    found = asyncio.run(cancelled_once(_measured(sets, model)))
     default = default_strategy()
     missed = shortfalls(found, default)
     return Outcome(

@@ -21,6 +21,7 @@ from purser.benchmarks.progress import log_step
 from purser.benchmarks.tasks.baselines import QUEUE, EmptyPair, FiveActivities
 from purser.benchmarks.tasks.histories import Turn, turn_of
 from purser.benchmarks.tasks.running import Running, running_tasks
+from purser.compose.signals import cancelled_once
 
 SECONDS = 30.0
 WARM_UP = 5
@@ -66,7 +67,7 @@ def run(data: Path | None, seconds: float = SECONDS) -> Outcome:
         data: not used.
         seconds: of all turns.
     """
-    return asyncio.run(measure(seconds, WARM_UP))
+    return asyncio.run(cancelled_once(measure(seconds, WARM_UP)))
 
 
 async def measure(seconds: float, warm_up: int) -> Outcome:

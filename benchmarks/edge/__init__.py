@@ -7,9 +7,10 @@ load is on the worker in the gateway's process: providers answer its model calls
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,6 +28,7 @@ from purser.benchmarks.progress import log_step
 from purser.budget.actors import Actor
 from purser.budget.postgres.connections.pools import create_pool
 from purser.compose.settings.limits import Limits
+from purser.compose.signals import cancelled_once
 from purser.gateway.access.roles import Role
 from purser.gateway.postgres.keys import Keys
 
@@ -91,7 +93,7 @@ class Latencies:
 
 def run(data: Path | None) -> Outcome:
     """Runs the benchmark; `data` is not used."""
-    return asyncio.run(measure(Sizes()))
+    return asyncio.run(cancelled_once(measure(Sizes())))
 
 
 async def measure(sizes: Sizes) -> Outcome:
@@ -174,18 +176,28 @@ async def _measure(name: str, client: Clients, least: int, work: Callable[..., N
     reads: list[float] = []
     calls: list[float] = []
     with background_process(work, *arguments) as load:
-        begun = asyncio.create_task(asyncio.to_thread(load.recv))
-        while not begun.done():
-            await client.read(0)  # the gateway would cut a connection without a request
-            await asyncio.sleep(PAUSE_S)
-        answered = asyncio.create_task(asyncio.to_thread(load.recv))
-        while not answered.done():
-            reads.append(await _took(client.read(0)))
-            calls.append(await _took(client.call(0)))
-            if len(reads) == least:
-                load.send("enough")
-            await asyncio.sleep(PAUSE_S)
-        return Latencies(name, await answered, reads, calls)
+        with received(load) as begun:
+            while not begun.done():
+                await client.read(0)  # the gateway would cut a connection without a request
+                await asyncio.sleep(PAUSE_S)
+        with received(load) as answered:
+            while not answered.done():
+                reads.append(await _took(client.read(0)))
+                calls.append(await _took(client.call(0)))
+                if len(reads) == least:
+                    load.send("enough")
+                await asyncio.sleep(PAUSE_S)
+            return Latencies(name, await answered, reads, calls)
+
+
+@contextmanager
+def received(load: "Connection[Any, Any]") -> Iterator["asyncio.Task[Any]"]:
+    """The next message; after an interrupt nobody asks for it, or for why there is none."""
+    message = asyncio.create_task(asyncio.to_thread(load.recv))
+    try:
+        yield message
+    finally:
+        message.cancel()
 
 
 async def _took(work: Awaitable[None]) -> float:

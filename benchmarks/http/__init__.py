@@ -26,6 +26,7 @@ from purser.benchmarks.outcome import Outcome, Table, gate_table, percentile_ms
 from purser.benchmarks.progress import log_step
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
+from purser.compose.signals import cancelled_once
 
 SECONDS, STREAMS = 60.0, 200
 STEP_S = 5.0
@@ -99,7 +100,7 @@ def run(data: Path | None, seconds: float = SECONDS, streams: int = STREAMS) -> 
         seconds: how long the found rate must be sustained.
         streams: number of event streams that are open meanwhile.
     """
-    return asyncio.run(measure(seconds, streams, min(STEP_S, seconds)))
+    return asyncio.run(cancelled_once(measure(seconds, streams, min(STEP_S, seconds))))
 
 
 async def measure(seconds: float, streams: int, step_s: float, bound: float = BOUND_MS) -> Outcome:

@@ -34,6 +34,7 @@ from purser.budget.postgres.ledger.policies import Policies
 from purser.budget.postgres.ledger.settings import LedgerSettings
 from purser.budget.scopes import Kind, Path, Scope
 from purser.budget.usage import Usage
+from purser.compose.signals import cancelled_once
 
 TENANT = "bench"
 ASK, USED, OVERRUN = Amount(1_000, 5_000), 800, 1_200
@@ -244,7 +245,7 @@ def run(data: FilePath | None, seconds: float = SECONDS) -> Outcome:
         data: not used.
         seconds: duration of each run.
     """
-    runs = asyncio.run(_runs(seconds))
+    runs = asyncio.run(cancelled_once(_runs(seconds)))
     plain = [run for run in runs if run.load == Load.PLAIN and run.sessions == 1]
     best = max(run.pairs_per_second for run in plain if not run.batched)
     gain = round(plain[-1].pairs_per_second / best, 1)

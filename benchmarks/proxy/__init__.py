@@ -27,6 +27,7 @@ from purser.benchmarks.progress import log_step
 from purser.benchmarks.proxy.lines import LITELLM, PURSER, Line, outcome_of
 from purser.budget.postgres.audit.audit import audit
 from purser.budget.postgres.connections.pools import create_pool
+from purser.compose.signals import cancelled_once
 
 SECONDS = 5.0
 AT_ONCE = (1, 16, 64)
@@ -41,7 +42,7 @@ def run(data: Path | None, seconds: float = SECONDS) -> Outcome:
         data: not used.
         seconds: of each line, on each way.
     """
-    return asyncio.run(measure(seconds, AT_ONCE, peer=environments.installed(ENVIRONMENT)))
+    return asyncio.run(cancelled_once(measure(seconds, AT_ONCE, peer=environments.installed(ENVIRONMENT))))
 
 
 async def measure(seconds: float, callers: Sequence[int], *, peer: bool) -> Outcome:

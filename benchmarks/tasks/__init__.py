@@ -24,6 +24,7 @@ from purser.benchmarks.tasks.baselines import QUEUE, EmptyPair, FiveActivities
 from purser.benchmarks.tasks.histories import History, history_of
 from purser.benchmarks.tasks.parked import Parked, park
 from purser.benchmarks.tasks.running import Tasks, running_tasks
+from purser.compose.signals import cancelled_once
 
 SECONDS = 10.0
 IN_FLIGHT = (1, 8, 32)
@@ -63,7 +64,7 @@ def run(data: Path | None, seconds: float = SECONDS) -> Outcome:
         data: not used.
         seconds: of each line.
     """
-    return asyncio.run(measure(seconds, IN_FLIGHT, PARKED))
+    return asyncio.run(cancelled_once(measure(seconds, IN_FLIGHT, PARKED)))
 
 
 async def measure(seconds: float, in_flight: Sequence[int], parked: int) -> Outcome:

@@ -18,6 +18,7 @@ from purser.benchmarks.progress import log_step
 from purser.benchmarks.windows import prefixes
 from purser.benchmarks.windows.checks import Case, faults, messages_of
 from purser.benchmarks.windows.speed import MODEL, SIZES, Timing, measure
+from purser.compose.signals import cancelled_once
 from purser.context.compression.extracts.extraction import extract
 from purser.context.compression.requests import CountText, SummarySource
 from purser.context.conversation.messages import Message
@@ -52,7 +53,7 @@ def run(data: Path | None) -> Outcome:
     whole = {name: _swept(data, name, extract, everywhere=False) for name in WHOLE}
     log_step("prefixes of tau_airline that providers can cache")
     stable = prefixes.measure(conversations(data, "tau_airline"))
-    timings = uvloop.run(measure())  # as in every process that serves
+    timings = uvloop.run(cancelled_once(measure()))  # as in every process that serves
     growth, slow = grown(timings), list(missed(timings))
     wrong = sum(sum(found.values()) - found["right"] - found["refused"] for found in (*cut.values(), *whole.values()))
     return Outcome(

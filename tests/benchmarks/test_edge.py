@@ -1,7 +1,14 @@
 """The benchmark of a gateway under load: which answers show that it limits a load."""
 
+import asyncio
+import gc
+from contextlib import suppress
+from multiprocessing import Pipe
+from typing import Any
+
 import pytest
 
+from purser.benchmarks.edge import received
 from purser.benchmarks.edge.loads import Answers, Kind, Load
 
 SILENT = Load("silent", Kind.SILENT, 10)
@@ -28,3 +35,17 @@ def test_what_exceeds_a_limit_must_be_cut_or_refused_and_nothing_else(
     load: Load, answers: dict[str, int], limited: bool
 ) -> None:
     assert load.is_limited(Answers(answers)) is limited
+
+
+async def test_an_interrupt_says_nothing_of_the_process_that_it_ends() -> None:
+    said: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: said.append(context))
+    ours, theirs = Pipe()
+    with suppress(asyncio.CancelledError), received(ours):
+        await asyncio.sleep(0.1)
+        raise asyncio.CancelledError
+    theirs.close()
+    await asyncio.sleep(0.1)
+    gc.collect()
+    assert said == []
+    ours.close()

@@ -68,6 +68,8 @@ def test_ctrl_c_cuts_off_the_processes_that_send_requests_without_a_trace(purser
     with Terminal.running(purser, "bench", "scale", "--seconds", "600") as terminal:
         terminal.wait_for(r"\d s  scale +sessions: 1\n")
         terminal.interrupt()
+        time.sleep(0.2)
+        terminal.interrupt()  # a second one cuts off no clean-up
         assert terminal.ended() == 1
     assert terminal.text.endswith("Interrupted: ctrl-C ended the command\n")
     assert "Traceback" not in terminal.text, terminal.text

@@ -59,9 +59,7 @@ def main() -> None:
     _prepare_stdout()
     quieten_warnings()
     try:
-        code = build(*sys.argv[1:2])(prog_name="purser", standalone_mode=False)
-        if code == CTRL_C:
-            raise Interrupted("ctrl-C ended the command")
+        code = _run()
     except typer.TyperException as error:
         problem = usage_problem(error)
         # Without a command, typer has already shown the help and the error has no text.
@@ -73,6 +71,16 @@ def main() -> None:
         code = FAILURE
     close_stdout()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _run() -> Any:
+    try:
+        code = build(*sys.argv[1:2])(prog_name="purser", standalone_mode=False)
+    except KeyboardInterrupt:  # before typer watches for it
+        code = CTRL_C
+    if code == CTRL_C:
+        raise Interrupted("ctrl-C ended the command")
+    return code
 
 
 def _spare_imports() -> None:

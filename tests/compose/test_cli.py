@@ -15,7 +15,9 @@ import typer
 from typer.core import TyperGroup
 
 from purser.compose.cli import GROUPS
+from purser.compose.cli.api import reports
 from tests.compose.conftest import System
+from tests.support.servers.commands import Commands
 from tests.support.servers.forked import Forks
 from tests.support.servers.purser import Purser
 from tests.support.servers.purser import command as purser_command
@@ -134,6 +136,15 @@ def test_ctrl_c_is_a_problem(purser: Purser) -> None:
     assert process.stdout is not None
     with process.stdout as out:
         assert (code, json.load(out)["type"]) == (1, "urn:purser:interrupted")
+
+
+def test_ctrl_c_while_a_command_is_loaded_is_a_problem_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reports, "register", pressed)
+    done = Commands.at(tmp_path).run("usage")
+    assert (done.returncode, done.stderr) == (1, "Interrupted: ctrl-C ended the command\n")
 
 
 def test_a_closed_stdout_changes_nothing_else(purser: Purser) -> None:

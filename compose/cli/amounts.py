@@ -1,4 +1,4 @@
-"""Parsing of durations, times, dollar amounts and tags on the command line."""
+"""Parsing of durations, times, dollar amounts, models and tags on the command line."""
 
 import re
 from collections.abc import Iterable
@@ -46,6 +46,16 @@ def nano_usd(text: str | None) -> int | None:
     try:
         return parse_dollars(text)
     except InvalidRequest as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def model_name(text: str | None) -> str | None:
+    """Check the name of a model; None stays None. What cannot be one is bad usage."""
+    from purser.activities.models.names import check_model_name
+
+    try:
+        return None if text is None else check_model_name(text)
+    except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 
 

@@ -99,8 +99,8 @@ def usage_problem(error: typer.TyperException) -> dict[str, Any]:
     """The problem of an invalid command line."""
     # Typer's own errors format themselves, but their base type does not declare it.
     format_message = getattr(error, "format_message", error.__str__)
-    # Pydantic adds the prefix to what a type of Purser says.
-    detail = format_message().replace("Value error, ", "")
+    # Typer lists choices one a line; Pydantic adds the prefix to what a type of Purser says.
+    detail = " ".join(format_message().split()).replace("Value error, ", "")
     return _problem("BadUsage", detail, "`purser COMMAND --help` shows what a command takes.")
 
 

@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 
 from purser.benchmarks import ALIASES, NAMES
+from purser.compose.cli.amounts import model_name
 from purser.compose.cli.output import FAILURE, JsonOption, out, print_json
 from purser.compose.cli.tables import print_table, table
 
@@ -35,7 +36,8 @@ StreamsOption = Annotated[
     int | None, typer.Option(help="Event streams open during the run, for http.", min=1, max=1_000)
 ]
 ModelOption = Annotated[
-    str | None, typer.Option(help="Model that writes the summaries, for summaries; default: recorded ones.")
+    str | None,
+    typer.Option(help="Model that writes the summaries, for summaries; default: recorded ones.", callback=model_name),
 ]
 
 

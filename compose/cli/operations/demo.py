@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from purser.compose.cli.amounts import model_name
 from purser.compose.cli.output import FAILURE, JsonOption, SafeConsole, print_json
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Leave everything running after the report.")] = False,
-    model: Annotated[str | None, typer.Option(help="Call a real model, by its LiteLLM name.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Call a real model, by its LiteLLM name.", callback=model_name)
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a real multi-agent task under a tight budget, and report what the budget did.

@@ -65,5 +65,11 @@ def test_without_a_folder_the_problem_names_the_remedy(tmp_path: Path) -> None:
     assert "--data DIR or PURSER_BENCH_DATA" in problem["remedy"]
 
 
+def test_a_missing_name_is_a_problem_of_two_lines(tmp_path: Path) -> None:
+    done = Commands.at(tmp_path).run("bench")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 2)
+    assert "Missing argument 'NAME'. Choose from: context, edge, " in done.stderr
+
+
 def test_an_unknown_benchmark_is_bad_usage(tmp_path: Path) -> None:
     assert Commands.at(tmp_path).json("bench", "nonesuch", code=2)["type"] == "urn:purser:bad-usage"

@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.servers.commands import Commands
 from tests.support.servers.forked import Forks
+
+
+@pytest.mark.parametrize("command", [("demo",), ("bench", "summaries")])
+@pytest.mark.parametrize("model", ["", "http://llm:4010"])
+def test_what_cannot_be_a_model_is_refused_before_anything_starts(
+    tmp_path: Path, command: tuple[str, ...], model: str
+) -> None:
+    problem = Commands.at(tmp_path).json(*command, "--model", model, code=2)
+    assert problem["detail"].startswith("Invalid value for '--model': ")
 
 
 @pytest.mark.stack

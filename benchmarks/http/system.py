@@ -17,6 +17,7 @@ from purser.benchmarks.postgres import temporary_postgres
 from purser.benchmarks.processor_time import family_s, processor_s
 from purser.benchmarks.progress import log_step
 from purser.budget.postgres.connections.pools import create_pool
+from purser.compose.errors import StackError
 from purser.compose.processes.gateway import renew_admin_key
 from purser.compose.stack.temporal import EmbeddedTemporal
 
@@ -71,9 +72,12 @@ async def system(command: str = "gateway", **settings: str) -> AsyncIterator[Sys
                 process = _start(command, home, dsn, address, settings)
                 try:
                     assert process.stdout is not None
-                    line = await asyncio.to_thread(process.stdout.readline)
-                    url, gateway = json.loads(line)["gateway"], psutil.Process(process.pid)
-                    yield System(url, key, dsn, address, gateway, await _postgres_of(dsn))
+                    ready = json.loads(await asyncio.to_thread(process.stdout.readline) or "{}")
+                    if "gateway" not in ready:
+                        problem = ready.get("detail", "stderr says why")
+                        raise StackError(f"`purser {command}` did not start: {problem}", remedy=ready.get("remedy", ""))
+                    gateway = psutil.Process(process.pid)
+                    yield System(ready["gateway"], key, dsn, address, gateway, await _postgres_of(dsn))
                 finally:
                     await asyncio.to_thread(_stop, process)
             finally:

@@ -8,6 +8,8 @@ import pytest
 from purser.benchmarks import http
 from purser.benchmarks.http.search import highest
 from purser.benchmarks.http.streams import Seen, compare
+from purser.benchmarks.http.system import system
+from purser.compose.errors import StackError
 from purser.compose.settings.limits import Limits
 from tests.support.servers.purser import Purser
 
@@ -71,3 +73,10 @@ def test_a_short_run_loses_nothing_and_its_sums_agree() -> None:
 def test_an_option_that_a_benchmark_does_not_have_is_bad_usage(tmp_path: Path) -> None:
     problem = Purser.at(tmp_path).json("bench", "tokens", "--streams", "5", code=2)
     assert "--streams" in problem["detail"]
+
+
+@pytest.mark.stack
+async def test_a_gateway_that_does_not_start_is_an_error_that_says_why() -> None:
+    with pytest.raises(StackError, match=r"`purser gateway` did not start: lease_s \(PURSER_LEASE_S"):
+        async with system(PURSER_LEASE_S="0"):
+            pass

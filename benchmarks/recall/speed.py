@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import cycle, islice
 
 from purser.benchmarks.outcome import percentile_ms
+from purser.benchmarks.progress import log_step
 from purser.budget.postgres.connections.pools import Pool
 from purser.context.conversation.messages import Message
 from purser.context.postgres.conversation.conversations import Conversations
@@ -36,6 +37,7 @@ class Speed:
 
 async def measure(pool: Pool, said: Sequence[Message], questions: Sequence[str], size: int) -> Speed:
     """Appends `size` messages to a new session, and searches it."""
+    log_step(f"{size:,} messages in one session")
     conversations, memory, session = Conversations(pool), Memory(pool), f"of-{size}"
     messages = [*islice(cycle(said), size - 1), Message("user", "The last one mentions a quokka.")]
     begun = time.perf_counter()

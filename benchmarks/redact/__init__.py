@@ -14,6 +14,7 @@ from pathlib import Path
 
 from purser.benchmarks.data import Row, rows
 from purser.benchmarks.outcome import Cell, Outcome, Table
+from purser.benchmarks.progress import log_step
 from purser.benchmarks.redact.table import PLACEHOLDER, Score, score, table
 from purser.context.redaction import Redactor
 
@@ -93,7 +94,11 @@ class Figures:
 
 def run(data: Path | None) -> Outcome:
     """Measures Purser's redactor and Shannon's patterns."""
-    figures = {"purser": measure(data, lambda text: Redactor().redact(text)), "shannon": measure(data, shannon)}
+    redactors: Mapping[str, Redact] = {"purser": lambda text: Redactor().redact(text), "shannon": shannon}
+    figures: dict[str, Figures] = {}
+    for name, redact in redactors.items():
+        log_step(f"all sets by {name}")
+        figures[name] = measure(data, redact)
     return Outcome(
         gate_passed=figures["purser"].gate_passed,
         results={name: asdict(one) for name, one in figures.items()},

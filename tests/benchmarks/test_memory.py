@@ -100,7 +100,10 @@ async def test_evidence_is_found_more_often_than_by_each_baseline(pool: Pool, sh
 
 
 @pytest.mark.stack
-def test_a_folder_with_locomo_alone_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_with_locomo_alone_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "purser.benchmarks")
     monkeypatch.setattr(speed, "SIZES", (10, 20))
     say = [f"My {thing} is {colour}." for thing, colour in (("bicycle", "red"), ("house", "blue"), ("boat", "green"))]
     row: dict[str, Any] = {
@@ -122,3 +125,4 @@ def test_a_folder_with_locomo_alone_will_do(tmp_path: Path, monkeypatch: pytest.
     locomo = outcome.results["locomo"][OURS]
     assert (locomo["R@1"], locomo["R@50"], locomo["questions"]) == (83.3, 83.3, 3)
     assert [one["messages"] for one in outcome.results["postgres"]] == [10, 20]
+    assert caplog.messages[1:] == ["10 messages in one session", "20 messages in one session", "questions of locomo"]

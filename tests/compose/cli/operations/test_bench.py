@@ -48,6 +48,11 @@ def test_people_see_on_stderr_what_is_measured_and_programs_nothing(tmp_path: Pa
     assert purser.run("bench", "tokens", "--json").stderr == ""
 
 
+def test_a_benchmark_of_redaction_says_what_it_does(tmp_path: Path, data: Path) -> None:
+    done = Commands.at(tmp_path).run("bench", "redact", "--data", str(data))
+    assert "redact all sets by purser" in " ".join(done.stderr.split())
+
+
 def test_a_failed_gate_is_a_failure(tmp_path: Path, data: Path) -> None:
     with gzip.open(data / "talks" / "dev.jsonl.gz", "at") as file:
         # The formula is weakest on random letters.

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -73,8 +74,10 @@ class Authentication:
             await _reject_anonymous(scope, receive, send)
             return
         await self._limits.request(found.caller)
-        scope.setdefault("state", {}).update(caller=found.caller, browser=found.browser)
-        await self._app(scope, receive, _RevocableStream(send, found).send)
+        stream = _RevocableStream(send, found)
+        state = {"caller": found.caller, "browser": found.browser, "key_ended": stream.is_over}
+        scope.setdefault("state", {}).update(state)
+        await self._app(scope, receive, stream.send)
 
     async def _api_caller(self, scope: Scope, headers: Headers) -> _Authenticated:
         """The caller of the API; raises `Unauthenticated`."""
@@ -126,29 +129,32 @@ class _RevocableStream:
         self._send = send
         self._opened = opened
         self._checked = time.monotonic()
+        self._over = False
         self._cut = False
 
     async def send(self, message: Message) -> None:
         if self._cut:
             return
         is_more = message["type"] == "http.response.body" and message.get("more_body", False)
-        if is_more and await self._is_over():
+        if is_more and await self.is_over():
             self._cut = True
             message = {"type": "http.response.body", "body": b"", "more_body": False}
         await self._send(message)
 
-    async def _is_over(self) -> bool:
+    async def is_over(self) -> bool:
+        """Whether the key or session has ended or has another role; looks again every `RECHECK_S`."""
         now = time.monotonic()
-        if now - self._checked < RECHECK_S:
-            return False
+        if self._over or now - self._checked < RECHECK_S:
+            return self._over
         self._checked = now
-        try:
-            found = await self._opened.recheck()
-            return found is None or found.role is not self._opened.caller.role
-        except Unauthenticated:
-            return True
-        except LedgerUnavailable:  # nothing can be read or changed meanwhile: the page stays open and shows an error
-            return False
+        # Without the ledger nothing can be read or changed meanwhile: a page stays open and shows an error.
+        with suppress(LedgerUnavailable):
+            try:
+                found = await self._opened.recheck()
+                self._over = found is None or found.role is not self._opened.caller.role
+            except Unauthenticated:
+                self._over = True
+        return self._over
 
 
 def address(scope: Scope) -> str:

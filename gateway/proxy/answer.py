@@ -16,6 +16,7 @@ from purser.activities.models.embedding_requests import Embeddings
 from purser.activities.models.partial_replies import PartialReply
 from purser.budget.climbs import step_text
 from purser.budget.errors import HoldClosed, LedgerUnavailable
+from purser.gateway.errors import Unauthenticated
 from purser.gateway.http.problems import problem_of
 from purser.gateway.proxy.chat_call import ChatCall, OnChoice
 from purser.gateway.proxy.embedding_call import EmbeddingCall
@@ -65,6 +66,10 @@ class Call(Protocol):
         """Holds the most that it may use; again if its hold has closed."""
 
 
+class _KeyEnded(asyncio.CancelledError):
+    """The key of a call has ended: its stream does not go on, and what was produced is charged."""
+
+
 class ProxyAnswer(Response, ABC):
     """Answers one call, and cancels it if the client leaves."""
 
@@ -77,6 +82,7 @@ class ProxyAnswer(Response, ABC):
         """Whether the status has been sent."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._key_ended = scope["state"]["key_ended"]
         work = asyncio.create_task(self._answer(send))
         gone = asyncio.create_task(_gone(receive))
         try:
@@ -111,6 +117,9 @@ class ProxyAnswer(Response, ABC):
                     raise
                 await self._call.admit()
                 await self._reply(send)
+        except _KeyEnded:
+            ended = Unauthenticated("the key of the call has ended or changed meanwhile, which ended the call too")
+            await self._fail(ended, send)
         except Exception as error:
             await self._fail(error, send)
 
@@ -161,14 +170,15 @@ class ChatAnswer(ProxyAnswer):
         charged = await self._chat.run(partial, self._on_choice(send))
         if self._dialect.streams:
             await self._begin(send)
-            await _send(send, self._dialect.end(partial, charged))
-            await _end(send)
+            await _send(send, self._dialect.end(partial, charged), more=False)
         else:
             await self._whole(send, self._dialect.whole(partial, charged), charged)
 
     def _on_choice(self, send: Send) -> OnChoice:
         async def on_choice(choice: Mapping[str, Any]) -> None:
             if self._dialect.streams:
+                if await self._key_ended():
+                    raise _KeyEnded
                 await self._begin(send)
                 await _send(send, self._dialect.part(choice))
             else:
@@ -185,8 +195,7 @@ class ChatAnswer(ProxyAnswer):
 
     async def _break_off(self, send: Send, denial: Denial) -> None:
         if self._dialect.streams:
-            await _send(send, self._dialect.error_event(denial))
-            await _end(send)
+            await _send(send, self._dialect.error_event(denial), more=False)
 
 
 class EmbeddingsAnswer(ProxyAnswer):
@@ -254,10 +263,6 @@ async def _send(send: Send, body: bytes, *, more: bool = True) -> None:
             await send({"type": "http.response.body", "body": body, "more_body": more})
     except TimeoutError:
         raise asyncio.CancelledError("the client does not read") from None
-
-
-async def _end(send: Send) -> None:
-    await _send(send, b"", more=False)
 
 
 def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:

@@ -35,6 +35,13 @@ class Replied:
         return Charged(Usage(input=3, output=4), 0)
 
 
+async def lives() -> bool:
+    return False
+
+
+SCOPE = {"type": "http", "state": {"key_ended": lives}}
+
+
 async def never() -> Message:
     await asyncio.Event().wait()
     raise AssertionError
@@ -65,8 +72,8 @@ async def test_a_client_that_stops_reading_before_the_end_of_a_stream_is_gone(mo
             await asyncio.Event().wait()
 
     async with asyncio.timeout(60):
-        await answer_of(Replied(), stream=True)({"type": "http"}, never, send)
-    assert sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False}
+        await answer_of(Replied(), stream=True)(SCOPE, never, send)
+    assert sent[-1]["more_body"] is False
 
 
 async def test_nothing_follows_a_whole_answer_that_could_not_be_sent() -> None:
@@ -77,7 +84,7 @@ async def test_nothing_follows_a_whole_answer_that_could_not_be_sent() -> None:
         if message["type"] == "http.response.body":
             raise OSError("the client is gone")
 
-    await answer_of(Replied(), stream=False)({"type": "http"}, never, send)
+    await answer_of(Replied(), stream=False)(SCOPE, never, send)
     assert sent == ["http.response.start", "http.response.body"]
 
 
@@ -89,6 +96,6 @@ async def test_a_bug_ends_the_answer_and_is_counted_also_after_a_stream_has_begu
         sent.append(message)
 
     metrics = Metrics()
-    await answer_of(Broken(), stream=stream, metrics=metrics)({"type": "http"}, never, send)
+    await answer_of(Broken(), stream=stream, metrics=metrics)(SCOPE, never, send)
     assert (sent[0]["status"], sent[-1].get("more_body", False)) == (status, False)
     assert metrics.registry.get_sample_value("purser_proxy_failures_total") == 1

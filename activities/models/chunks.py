@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from purser.activities.errors import Cost, ProviderUnavailable
 from purser.activities.models.egress.answers import DONE
 from purser.activities.models.litellm_library import skip_summary
 
@@ -95,7 +96,7 @@ async def _from_wire(response: Any, on_usage: OnUsage) -> AsyncGenerator[Choice,
                 continue
             chunk = json.loads(line[5:])
             if chunk.get("error"):
-                raise ValueError("the provider reports an error within its reply")
+                raise ProviderUnavailable("server_error", cost=Cost.UNKNOWN)
             if chunk.get("usage"):
                 on_usage(chunk["usage"])
             for choice in (chunk.get("choices") or ())[:1]:

@@ -18,11 +18,18 @@ from purser.wire.problems import Problem
 
 MOST_RETRY_S = 60
 """Longest delay that an answer asks for: a client that waits longer looks as if it hung."""
-_NO_MODEL = ("provider_not_allowed", "bad_model_name")
+_STATUS = {
+    "provider_not_allowed": HTTPStatus.NOT_FOUND,
+    "bad_model_name": HTTPStatus.NOT_FOUND,
+    "request_not_built": HTTPStatus.BAD_REQUEST,
+}
+_PASSED_ON = set(range(400, 600)) - {HTTPStatus.PROXY_AUTHENTICATION_REQUIRED}
+"""Statuses of providers: no server can send others, and 407 is about the proxy of the gateway, not of its client."""
 _PROVIDER_REMEDY = {
     "authentication": "configure the key of its provider for the gateway",
     "provider_not_allowed": "name a model of an allowed provider, or set PURSER_ALLOWED_PROVIDERS",
     "bad_model_name": "name a model as LiteLLM does, for example openai/gpt-4o",
+    "proxy_refused": "check the address and the user in PURSER_PROVIDER_PROXY",
     "request_not_built": "check its parameters, and that this model takes all of them",
 }
 
@@ -118,14 +125,9 @@ def _failed(failure: ProviderError) -> Denial:
     remedy = _PROVIDER_REMEDY.get(failure.reason)
     message = f"The request to the provider failed: {failure.reason}" + (f"; {remedy}." if remedy else ".")
     retry_ms = failure.retry_after_ms if isinstance(failure, ProviderUnavailable) else None
-    if failure.status is not None and failure.status >= 400:
-        status = failure.status
-    elif failure.reason in _NO_MODEL:
-        status = HTTPStatus.NOT_FOUND
-    elif failure.reason == "request_not_built":
-        status = HTTPStatus.BAD_REQUEST
-    else:
-        status = HTTPStatus.BAD_GATEWAY
+    status = failure.status or 0
+    if status not in _PASSED_ON:
+        status = _STATUS.get(failure.reason, HTTPStatus.BAD_GATEWAY)
     return Denial(status, f"provider_{failure.reason}", message, retries, retry_ms)
 
 

@@ -203,6 +203,8 @@ class ProviderTransport(httpx.AsyncBaseTransport):
             await _close(response)
         if 300 <= status < 400:
             raise ProviderRejected("redirected", cost=Cost.NOTHING)
+        if status == 407:
+            raise ProviderUnavailable("proxy_refused", cost=Cost.NOTHING)
         if status >= 400:
             return httpx.Response(status, headers={"content-type": kind}, content=body)
         if len(body) > _BIG_BODY:
@@ -262,6 +264,8 @@ def _provider_error(error: httpx.HTTPError, sent: bool) -> ProviderError:
     cost = Cost.UNKNOWN if sent else Cost.NOTHING
     if isinstance(error, httpx.TimeoutException):
         return ProviderUnavailable("timeout", cost=cost)
+    if isinstance(error, httpx.ProxyError):
+        return ProviderUnavailable("proxy_refused", cost=Cost.NOTHING)
     return ProviderUnavailable("connection_broken", cost=cost)
 
 

@@ -20,6 +20,7 @@ _FAILED = {
     "server_error": "The provider failed. Submit the task again later.",
     "timeout": "The provider did not answer in time. Submit the task again later.",
     "unreachable": "The provider cannot be reached. Check `api_base` and the network of the worker.",
+    "proxy_refused": "The proxy in PURSER_PROVIDER_PROXY let no request through. Check its address, user and rules.",
     "connection_broken": "The connection to the provider broke. Submit the task again later.",
     "incomplete_reply": "The provider's reply broke off every time. Submit the task again later.",
     "unreadable_reply": "The provider's reply is not a model's reply. Check `api_base`.",

@@ -113,6 +113,7 @@ class RawProvider:
     """A provider that answers each request with the bytes that a test gives it."""
 
     api_base: str
+    status: bytes = b"200 OK"
     body: bytes = b""
     ends: bool = True
     """Whether the connection is closed after them; if not, it stays open until the client leaves."""
@@ -122,7 +123,8 @@ class RawProvider:
         head = await reader.readuntil(b"\r\n\r\n")
         [length] = [int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
         await reader.readexactly(length)
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n" + self.body)
+        about = b"\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+        writer.write(b"HTTP/1.1 " + self.status + about + self.body)
         if not self.ends:
             await reader.read()
         writer.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from purser.activities.errors import Cost, ProviderError, ProviderRejected
+from purser.activities.errors import Cost, ProviderError, ProviderRejected, ProviderUnavailable
 from purser.activities.models.egress.routes import Route
 from purser.activities.models.egress.transport import Bounds, OnSend, ProviderTransport, RequestStopped, SendPermit
 from purser.activities.models.litellm_library import litellm_library
@@ -63,6 +63,21 @@ async def test_all_requests_go_through_a_configured_proxy() -> None:
         via = ModelProvider({}, proxy=f"http://127.0.0.1:{proxy.port}")
         await failure_of(via, request("http://llm.example.com/v1"))
     assert b"llm.example.com" in proxy.requests[0]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "status"),
+    [
+        ("http", "407 Proxy Authentication Required"),
+        ("https", "407 Proxy Authentication Required"),
+        ("https", "502 Bad Gateway"),
+    ],
+)
+async def test_a_proxy_that_lets_nothing_through_is_named_and_costs_nothing(scheme: str, status: str) -> None:
+    async with raw_server(replies(b"", status=status)) as proxy:
+        via = ModelProvider({}, proxy=f"http://127.0.0.1:{proxy.port}")
+        failure = await failure_of(via, request(f"{scheme}://llm.example.com/v1"))
+    assert (type(failure), failure.reason, failure.cost) == (ProviderUnavailable, "proxy_refused", Cost.NOTHING)
 
 
 @pytest.mark.parametrize("variable", ["ANTHROPIC_API_BASE", "XAI_API_BASE"])

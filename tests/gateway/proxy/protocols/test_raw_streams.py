@@ -95,6 +95,18 @@ async def test_halves_of_a_surrogate_pair_in_two_pieces_pass(
         assert "ok \U0001f600" in json.dumps(answer.json(), ensure_ascii=False)
 
 
+@pytest.mark.parametrize(
+    ("sent", "status"), [(b"529 Overloaded", 529), (b"600 Unheard of", 502), (b"407 Proxy Needs a Key", 502)]
+)
+async def test_a_status_that_no_server_can_send_or_that_is_about_its_proxy_becomes_502(
+    gateway: RunningGateway, raw_provider: RawProvider, sent: bytes, status: int
+) -> None:
+    raw_provider.status = sent
+    http = await client(gateway, raw_provider)
+    answer = await http.post(CHAT, json={"model": MODEL} | BODIES[CHAT])
+    assert (answer.status_code, answer.json()["error"]["type"]) == (status, "api_error")
+
+
 async def test_a_reply_that_cannot_be_written_is_an_error_in_the_words_of_the_protocol(
     gateway: RunningGateway, raw_provider: RawProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:

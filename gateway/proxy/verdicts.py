@@ -128,7 +128,7 @@ def _failed(failure: ProviderError) -> Denial:
     status = failure.status or 0
     if status not in _PASSED_ON:
         status = _STATUS.get(failure.reason, HTTPStatus.BAD_GATEWAY)
-    return Denial(status, f"provider_{failure.reason}", message, retries, retry_ms)
+    return Denial(status, f"provider_{failure.reason.removeprefix('provider_')}", message, retries, retry_ms)
 
 
 def _sentence(text: str) -> str:

@@ -137,6 +137,13 @@ async def test_a_bad_header_is_named_and_nothing_is_sent(proxy: Proxy, headers: 
     assert proxy.provider.served() == ()
 
 
+async def test_a_provider_that_is_not_allowed_is_a_model_that_is_not_found(proxy: Proxy) -> None:
+    client = await proxy.openai(purser_session="s1", purser_api_base="")
+    with pytest.raises(openai.NotFoundError, match="PURSER_ALLOWED_PROVIDERS") as refused:
+        await client.chat.completions.create(model="oobabooga/m", messages=HELLO)
+    assert refused.value.code == "provider_not_allowed"
+
+
 async def test_a_provider_without_a_key_says_what_to_do(proxy: Proxy) -> None:
     client = await proxy.openai(purser_session="s1", purser_api_base="")
     with pytest.raises(openai.APIStatusError) as refused:

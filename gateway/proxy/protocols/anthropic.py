@@ -15,7 +15,7 @@ from purser.gateway.proxy.chat_call import ChatRequest
 from purser.gateway.proxy.held_call import Charged
 from purser.gateway.proxy.protocols.bodies import MAX_MESSAGES, MAX_TOOLS, Cap, Model, Objects, read_body
 from purser.gateway.proxy.protocols.covered import check_covered
-from purser.gateway.proxy.protocols.thinking import Block, ThinkingBlocks
+from purser.gateway.proxy.protocols.thinking import Block, ThinkingBlocks, text_of
 from purser.gateway.proxy.verdicts import Denial
 
 _CONVERTED = {"model", "messages", "tools", "max_tokens", "stream"}
@@ -253,7 +253,7 @@ def error_of(denial: Denial) -> dict[str, Any]:
 
 def _thoughts(delta: Mapping[str, Any]) -> object:
     """The fragments of reasoning in a part of a reply; what has no blocks is one that nobody has signed."""
-    thought = delta.get("reasoning_content")
+    thought = text_of(delta.get("reasoning_content"))
     return delta.get("thinking_blocks") or ([{"type": "thinking", "thinking": thought}] if thought else ())
 
 

@@ -11,7 +11,7 @@ from purser.budget.usage import Usage
 from purser.gateway.proxy.held_call import Charged
 from purser.gateway.proxy.protocols.openai import error_of
 from purser.gateway.proxy.protocols.responses_input import ResponsesBody
-from purser.gateway.proxy.protocols.thinking import ThinkingBlocks, seal
+from purser.gateway.proxy.protocols.thinking import ThinkingBlocks, seal, text_of
 from purser.gateway.proxy.verdicts import Denial
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -120,7 +120,7 @@ class _Items:
     def add(self, delta: Mapping[str, Any]) -> Iterator[Event]:
         """Adds a part; yields its events."""
         blocks = self._sealed_for is not None and self._thinking.add(delta.get("thinking_blocks"))
-        if (thought := delta.get("reasoning_content") or "") or blocks:
+        if (thought := text_of(delta.get("reasoning_content"))) or blocks:
             yield from self._reason(thought)
         for kind in _TEXTS:
             if text := delta.get(kind):

@@ -46,9 +46,14 @@ class ThinkingBlocks:
                 self._texts.append([])
             else:
                 continue
-            self._texts[-1].append(_text(fragment))
+            self._texts[-1].append(text_of(fragment.get("thinking")))
             found.append((len(self._blocks) - 1, fragment))
         return found
+
+
+def text_of(thought: object) -> str:
+    """A part of a reasoning, which some servers send as something else: that is left out."""
+    return thought if isinstance(thought, str) else ""
 
 
 def has_signed(message: Mapping[str, Any]) -> bool:
@@ -120,8 +125,3 @@ def _continues(block: Block, fragment: Block) -> bool:
     """Whether a fragment belongs to the block before it. All fragments of Mistral's have the same signature."""
     both = block["type"] == fragment["type"] == "thinking"
     return both and (block.get("signature") or fragment.get("signature")) == fragment.get("signature")
-
-
-def _text(block: Block) -> str:
-    text = block.get("thinking")
-    return text if isinstance(text, str) else ""

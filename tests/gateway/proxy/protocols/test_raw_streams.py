@@ -95,6 +95,19 @@ async def test_halves_of_a_surrogate_pair_in_two_pieces_pass(
         assert "ok \U0001f600" in json.dumps(answer.json(), ensure_ascii=False)
 
 
+@pytest.mark.parametrize("path", list(BODIES))
+async def test_reasoning_that_is_no_text_does_not_end_the_reply(
+    gateway: RunningGateway, raw_provider: RawProvider, path: str
+) -> None:
+    thought = {"reasoning_content": {"summary": "hm"}, "content": "Good day."}
+    raw_provider.body = line(choices=[{"index": 0, "delta": thought}]) + delta("stop") + usage(3, 4)
+    http = await client(gateway, raw_provider)
+    answer = await http.post(path, json={"model": MODEL, "stream": True} | BODIES[path])
+    assert "Good day." in answer.text
+    assert "provider_" not in answer.text
+    assert await spent(gateway) == 7
+
+
 @pytest.mark.parametrize(
     ("sent", "status"), [(b"529 Overloaded", 529), (b"600 Unheard of", 502), (b"407 Proxy Needs a Key", 502)]
 )

@@ -234,14 +234,15 @@ async def test_a_reply_that_breaks_off_is_an_error_in_the_stream_and_is_presumed
     assert await proxy.spent() == (served.arrival.prompt_tokens + 50, 0)
 
 
-async def test_the_same_idempotency_key_holds_once_while_its_call_is_open(proxy: Proxy) -> None:
+async def test_the_same_idempotency_key_is_a_few_calls_in_turn_and_none_of_another_request(proxy: Proxy) -> None:
     await proxy.limited(limit_tokens=50_000, mode="hard")
     client = await proxy.openai(purser_session="s1", idempotency_key="order-1")
-    first = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
-    again = await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
-    assert first.usage is not None
-    assert again.usage is not None
-    assert await proxy.spent() == (first.usage.total_tokens + again.usage.total_tokens, 0)
+    for _ in range(4):
+        await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
+    assert await proxy.spent() == (sum(served.charged_tokens for served in proxy.provider.served()), 0)
+    with pytest.raises(openai.UnprocessableEntityError) as ended:
+        await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=50)
+    assert ended.value.code == "hold_closed"
     with pytest.raises(openai.UnprocessableEntityError) as reused:
         await client.chat.completions.create(model="gpt-4o", messages=HELLO, max_tokens=51)
     assert reused.value.code == "idempotency_mismatch"

@@ -72,15 +72,13 @@ class ModelWriter:
         held = self._gateway.post("/v1/holds", asked | {"tokens": prompt + most_tokens})
         if held["hold_id"] is None or held["state"] != "held":
             raise RequestFailed(_refusal(held))
-        hold = f"/v1/holds/{held['hold_id']}"
-        time.sleep(held["delay_ms"] / 1_000)
-        started = self._gateway.post(f"{hold}/attempts", {"attempt": 1})
-        if started["verdict"] not in ("allow", "warn"):
-            self._gateway.post(f"{hold}/release")
-            raise RequestFailed(_refusal(started))
         request = ModelRequest(self._model, messages, (), most_tokens, f"{held['hold_id']}-1", self._api_base)
-        partial, cost = PartialReply(), Cost.UNKNOWN
+        hold, partial, cost = f"/v1/holds/{held['hold_id']}", PartialReply(), Cost.UNKNOWN
         try:
+            time.sleep(held["delay_ms"] / 1_000)
+            started = self._gateway.post(f"{hold}/attempts", {"attempt": 1})
+            if started["verdict"] not in ("allow", "warn"):
+                raise RequestFailed(_refusal(started))
             asyncio.run(self._provider.complete(request, partial))
         except ProviderError as failure:
             cost = failure.cost

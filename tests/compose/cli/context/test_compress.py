@@ -1,5 +1,6 @@
 """`purser compress`, as a user runs it."""
 
+import asyncio
 import json
 import uuid
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import pytest
 
 from purser.context.conversation.messages import Message
 from purser.context.tokens import count_message, count_text
+from tests.client.relay import relaying
 from tests.compose.conftest import System
 from tests.support.context.conversations import talk, user
 from tests.support.servers.clients import PATIENCE_S
@@ -195,6 +197,20 @@ class TestAModel:
         before = writer.spent()
         found = compress(writer.purser, written(tmp_path, talk(120)), 1_500, "--summarizer", writer.model)
         assert (found["method"], found["fault"]) == ("extractive", "unreachable")
+        assert writer.spent() == before
+
+    async def test_a_start_whose_answer_is_lost_costs_nothing_and_leaves_no_hold(
+        self, writer: Writer, system: System, tmp_path: Path
+    ) -> None:
+        before, file = writer.spent(), written(tmp_path, talk(120))
+        async with relaying(system.ready["gateway"]) as relay:
+            relay.losing, relay.times = "/attempts", 1
+            purser = Commands(
+                system.purser.home, {**writer.purser.env, "PURSER_URL": relay.url, "PURSER_API_KEY": system.ready["admin_key"]}
+            )
+            ask = ("--summarizer", writer.model)
+            problem = await asyncio.to_thread(compress, purser, file, 1_500, *ask, code=1)
+        assert (problem["title"], len(relay.lost)) == ("Unreachable", 1)
         assert writer.spent() == before
 
     @pytest.mark.parametrize("words", [["compress"], ["window"], ["window", "--format", "text"]])

@@ -1,6 +1,7 @@
 """Headings of summaries in the language of the conversation; in English where it is unknown or has no wording."""
 
 from purser.context.conversation.languages import script_language
+from purser.context.facts.languages import frequent_language
 
 _LENGTHS = {
     "zh": "[历史对话总结 - 原文{source}字，总结{summary}字]",
@@ -41,15 +42,20 @@ def length_header(source: int, summary: int, language: str | None = "en") -> str
     return _in(_LENGTHS, language).format(source=source, summary=summary)
 
 
-def range_header(first_seq: int, last_seq: int, text: str) -> str:
-    """The line above a summary that states the covered range, in the language of the text.
+def range_header(first_seq: int, last_seq: int, language: str | None) -> str:
+    """The line above a summary that states the covered range."""
+    return _in(_RANGES, language).format(first=first_seq, last=last_seq)
 
-    Args:
-        first_seq, last_seq: the covered range.
-        text: the summary; its header line, if it has one, decides over its script.
-    """
+
+def language_of_summary(text: str) -> str | None:
+    """The language of a summary: that of its header line, if it has one, or else of its words."""
     begun = (code for code, header in _LENGTHS.items() if text.startswith(header.partition("{")[0]))
-    return _in(_RANGES, next(begun, None) or script_language(text)).format(first=first_seq, last=last_seq)
+    return next(begun, None) or language_of_words(text)
+
+
+def language_of_words(text: str) -> str | None:
+    """The language in which a text is most likely written, found in microseconds; `None` for one without headings."""
+    return script_language(text) or frequent_language(text)
 
 
 def facts_header(language: str | None) -> str:

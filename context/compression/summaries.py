@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from purser.context.compression.headings import facts_header, length_header, range_header
+from purser.context.compression.headings import facts_header, language_of_summary, length_header, range_header
 from purser.context.compression.layers import Layer, Level, compose
 from purser.context.conversation.messages import Message
 from purser.context.conversation.quoting import quoted
@@ -80,7 +80,7 @@ def summary_message(first_seq: int, last_seq: int, text: str, header: str | None
         header: replaces the default header, which is in the language of the text; empty for none.
         role: `system` only where a published format demands it.
     """
-    line = range_header(first_seq, last_seq, text) if header is None else header
+    line = range_header(first_seq, last_seq, language_of_summary(text)) if header is None else header
     return Message(role, f"{line}\n{quoted(text)}" if line else quoted(text))
 
 

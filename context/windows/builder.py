@@ -7,12 +7,11 @@ from functools import cached_property
 from itertools import takewhile
 
 from purser.context.compression.extracts.extraction import extract
-from purser.context.compression.headings import length_header
+from purser.context.compression.headings import language_of_words, length_header, range_header
 from purser.context.compression.lengths import summary_length
 from purser.context.compression.requests import CountText, Redact, SummarySource, unchanged
 from purser.context.compression.summaries import summary_message
 from purser.context.conversation.conversations import Conversation, Figures, Group, MessageRef
-from purser.context.conversation.languages import script_language
 from purser.context.conversation.messages import Message
 from purser.context.errors import WindowTooSmall
 from purser.context.strategies import StrategyName, StrategySettings
@@ -125,13 +124,16 @@ class WindowBuilder:
         if self.redact is None:
             raise TextsMissing([ref.seq for ref in refs])
         source = SummarySource.of("", self.texts_of(refs), self.redact)
-        header, role = self.parameters.summary_header, self.parameters.summary_role
-        lengths = self._lengths(source, source.characters)
+        language, role = _language(source), self.parameters.summary_role
+        header = self.parameters.summary_header
+        if header is None:
+            header = range_header(first, last, language)
+        lengths = self._lengths(source, source.characters, language)
         left = room - self.tokens(summary_message(first, last, lengths, header))
         count, summarize = self._measure(source, left), self.summarize or extract
         while left > 0 and (text := _summary(summarize, source, left, count)):
             if summarize is extract:
-                text = f"{self._lengths(source, len(text))}{text}"
+                text = f"{self._lengths(source, len(text), language)}{text}"
             shown = summary_message(first, last, text, header, role)
             if (tokens := self.tokens(shown)) <= room:
                 return Shown(text, shown, tokens)
@@ -139,12 +141,9 @@ class WindowBuilder:
             left, summarize = left - max(1, min(left, tokens - room)) if summarize is extract else left, extract
         return None
 
-    def _lengths(self, source: SummarySource, characters: int) -> str:
+    def _lengths(self, source: SummarySource, characters: int, language: str | None) -> str:
         """With dynamic length, the header line with the lengths of a source and of its extract."""
-        if not self.parameters.summary_dynamic:
-            return ""
-        language = script_language("\n".join(one.text[:200] for one in source.passages[-20:]))
-        return f"{length_header(source.characters, characters, language)}\n"
+        return f"{length_header(source.characters, characters, language)}\n" if self.parameters.summary_dynamic else ""
 
     def _measure(self, source: SummarySource, most_tokens: int) -> CountText:
         """Token counter; with dynamic length, a text counts at least its share of the requested length."""
@@ -152,6 +151,12 @@ class WindowBuilder:
             return self.text_tokens
         most = summary_length(source.characters).characters
         return lambda text: max(self.text_tokens(text), -(-len(text) * most_tokens // most))
+
+
+def _language(source: SummarySource) -> str | None:
+    """The language of the newest messages."""
+    said = [passage.said[:200] for passage in source.passages if passage.role in ("user", "assistant")]
+    return language_of_words("\n".join(said[-20:]))
 
 
 def _summary(summarize: Summarize, source: SummarySource, most_tokens: int, count: CountText) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from purser.context.compression.headings import range_header
+from purser.context.compression.headings import language_of_words
 from purser.context.compression.layers import Layer, Level
 from purser.context.compression.summaries import summary_message, summary_text
 from purser.context.conversation.messages import Message
@@ -26,13 +26,27 @@ BEGIN = {
     "es": "Resumen de los mensajes 2 a 9 de esta",
     "fr": "Résumé des messages 2 à 9 de cette",
 }
-BY_SCRIPT = ("zh", "ja", "ko")
 
 
 @pytest.mark.parametrize("language", SAID)
-def test_the_range_is_named_in_the_language_that_the_script_of_the_summary_tells(language: str) -> None:
-    begin = BEGIN[language] if language in BY_SCRIPT else "Summary of messages 2 to 9 of this"
-    assert range_header(2, 9, SAID[language]).startswith(begin)
+def test_script_and_frequent_words_tell_the_language_of_a_text(language: str) -> None:
+    assert language_of_words(SAID[language]) == language
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Vorrei spostare il mio volo a giovedì pomeriggio perché la riunione è stata rinviata. Grazie, è tutto.",
+        "Preciso mudar o meu voo para quinta-feira à tarde porque a reunião foi adiada. Obrigado, isso é tudo.",
+        "Vull canviar el meu vol a dijous a la tarda perquè la reunió s'ha ajornat. L'hotel ja està reservat.",
+        "Ik wil mijn vlucht naar donderdagmiddag verzetten omdat de vergadering is uitgesteld.",
+        "tool: GET /v1/orders returns 404 for order 4417. " * 60,
+        "De la Cruz",
+        "",
+    ],
+)
+def test_related_languages_names_and_records_are_taken_for_no_language_with_headings(text: str) -> None:
+    assert language_of_words(text) is None
 
 
 @pytest.mark.parametrize("language", BEGIN)
@@ -45,7 +59,7 @@ def test_a_stored_summary_has_all_headings_in_one_language_even_if_what_it_quote
 
 
 @pytest.mark.parametrize("preset", [None, "optimizer"])
-@pytest.mark.parametrize("language", BY_SCRIPT)
+@pytest.mark.parametrize("language", BEGIN)
 def test_a_summary_written_for_one_window_has_its_headings_in_the_language_of_the_conversation(
     language: str, preset: str | None
 ) -> None:
@@ -53,6 +67,9 @@ def test_a_summary_written_for_one_window_has_its_headings_in_the_language_of_th
     shown = build_window(talk, budget=2_000, model="gpt-4o", strategy=StrategyName.SUMMARY, preset=preset)
     [summary] = [one for one, place in zip(shown.messages, shown.indexes, strict=True) if place is None]
     assert summary.text.startswith(BEGIN[language].partition("2")[0])
-    lengths = {"zh": "[历史对话总结 - 原文", "ja": "[これまでの会話の要約", "ko": "[이전 대화 요약"}[language]
+    lengths = {
+        "zh": "[历史对话总结 - 原文", "ja": "[これまでの会話の要約", "ko": "[이전 대화 요약",
+        "de": "[Zusammenfassung des", "es": "[Resumen de la", "fr": "[Résumé de la",
+    }[language]  # fmt: skip
     assert (lengths in summary.text) == (preset == "optimizer")
     assert "Summary of" not in summary.text

@@ -31,6 +31,10 @@ _NEGATION = re.compile(
 """French "ne" is not counted beside its second part."""
 _ORDINAL = re.compile(r"第\s?\d+")
 _QUESTION = re.compile(r"[?？]")
+_NO_QUESTION = re.compile(
+    r"```.*?(?:```|\Z)|(?<!\w)`[^`\n]{1,300}`(?!\w)|\b[a-z]{2,9}://\S{0,2000}?[?]\w\S*?(?=[?]*(?:\s|\Z))", re.DOTALL
+)
+"""Code, and addresses with parameters."""
 _ASKS = re.compile(
     r"[?？][\"'”’）)]*$|[吗呢][啊呀]?[。！，,.!~]*$|(?<!没)(?:有没有|是不是|能不能|可不可以|要不要|行不行|多少|怎么样|哪[个家里些儿])"
     r"|(?:何|どこ|いつ|いくら|どれ|どの)[^。]{0,20}か[。.]?$|(?:です|ます|でしょう)か[。.]?$|(?:나요|습니까|입니까|합니까|까요)[.]?$"
@@ -125,8 +129,8 @@ def negations(text: str) -> int:
 
 
 def questions(text: str) -> int:
-    """Counts question marks."""
-    return len(_QUESTION.findall(text))
+    """Counts question marks, but for those in code and addresses."""
+    return len(_QUESTION.findall(_NO_QUESTION.sub(" ", text))) if _QUESTION.search(text) else 0
 
 
 def asks(sentence: str) -> bool:

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from purser.context.conversation import wording
-from purser.context.conversation.wording import TIME, asks, negations, sentences, times
+from purser.context.conversation.wording import TIME, asks, negations, questions, sentences, times
 
 WORDS = (
     "I", "met", "her", "two", "weeks", "ago", "an", "Hour", "minute", "yesterday", "TOMORROW", "last", "this", "each",
@@ -38,6 +38,25 @@ def test_times_are_counted_as_the_pattern_finds_them(seed: int) -> None:
 )
 def test_negations_are_counted_in_several_languages(text: str, count: int) -> None:
     assert negations(text) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Why? How?", 2),
+        ("真的？是吗?", 2),
+        ("¿Qué? « Quoi ? »", 2),
+        ("Is it `user?.name ?? '?'` here?", 1),
+        ("Use this:\n```ts\nconst a = b ? c : d; // why?\n```\nIt works.", 0),
+        ("```\nselect ? -- never closed", 0),
+        ("See https://shop.example/items?id=3&sort=price?desc and pay.", 0),
+        ("Have you seen https://shop.example/items?id=3?", 1),
+        ("Is it at https://shop.example/items?", 1),
+        ("It`s late, isn`t it? Don`t you think?", 2),
+    ],
+)
+def test_question_marks_in_code_and_addresses_ask_nothing(text: str, count: int) -> None:
+    assert questions(text) == count
 
 
 def test_sentences_end_where_the_pattern_says(seed: int) -> None:

@@ -8,7 +8,8 @@ _LONGEST = 300
 # Within a language, longer phrases stand before shorter ones that begin them.
 _ENGLISH = (
     r"(?:hi|hello|hey|dear)(?: (?:there|all|everyone|again))*|welcome(?: back)?",
-    r"good (?:morning|afternoon|evening|night|luck|idea|job|point|choice|to (?:know|hear)(?: that)?)",
+    r"(?:good|great|nice) (?:job|work)|good (?:morning|afternoon|evening|night|luck|idea|point|choice"
+    r"|to (?:know|hear)(?: that)?)",
     r"(?:many )?thank(?:s| you)"
     r"(?: (?:so much|very much|a lot|again|all|everyone|then|too|for (?:all )?(?:your|the) \w+))*",
     r"you(?: are|['’]?re) (?:very |most )?welcome|(?:it(?: is|['’]?s) )?my pleasure|no (?:problem|worries)"
@@ -17,6 +18,12 @@ _ENGLISH = (
     r"(?:good|great|perfect|fine|lovely|wonderful|nice|cool|amazing|awesome|excellent)(?: (?:to|with|by|for) me)?",
     r"(?:very |so |how )?(?:great|perfect|lovely|wonderful|excellent|awesome|amazing|fantastic|brilliant|cool|nice|fine"
     r"|good)(?: (?:by|with) me)?",
+    r"(?:you(?: are|['’]?re| were|['’]?ve been| have been)|(?:that|it|this)(?:['’]?s| is| was| has been)) "
+    r"(?:(?:so|very|really|such|most|just|super|extremely|incredibly|an?|the|of) )*"
+    r"(?:(?:great|big|huge|good|best|helpful|kind|patient|amazing|wonderful|awesome|fantastic|excellent|perfect|brilliant"
+    r"|star|lifesaver|pleasure|legend|friend|assistant|help)(?: |\b))+(?:(?:to|with|by|for|of) (?:me|us|you)\b)?",
+    r"(?:i )?(?:(?:really|truly|greatly|very much|so much) )?appreciate (?:it|that|this|(?:all )?(?:your|the) (?:\w+ )?"
+    r"(?:help|time|patience|support|assistance|advice|efforts?|work|service|information))(?: (?:very|so) much)?",
     r"works for me|sure(?: thing)?|certainly|of course|absolutely|got it|i (?:see|understand)|understood|noted|agreed",
     r"ok(?:ay)?|all ?right|will do|well(?: done)?|congratulations",
     r"(?:i(?: am|['’]m) )?(?:so |very )?sorry(?: (?:to hear|about) that)?",
@@ -70,6 +77,33 @@ _FRENCH = (
     r"désolée?|pardon|excusez?[- ]moi|enchantée?|youpi|hourra|ha(?:ha)+|ah|oh|eh bien|alors|hein",
     r"cordialement|s['’]il (?:vous|te) pla[iî]t|vous aussi|toi aussi|de même",
 )
+_PORTUGUESE = (
+    r"(?:olá|oi|ei|alô)(?: (?:a todos|pessoal|tudo bem))?|bo[am] (?:dia|tarde|noite|ideia|viagem|trabalho|sorte)"
+    r"|bem-vind[oa]s?",
+    r"(?:muito |muitíssimo )?obrigad[oa]s?(?: (?:por tudo|pel[ao] \w+|a (?:si|você|todos)|mesmo|novamente))*|valeu",
+    r"de nada|não há de quê|disponha|imagina|com (?:todo o |muito )?(?:prazer|gosto)|por favor"
+    r"|sem problemas?|não se preocupe",
+    r"(?:(?:isso )?(?:está|é|parece|soa) )?(?:muito |tudo |que )?(?:bem|bom|boa|ótim[oa]|perfeit[oa]|excelente|certo"
+    r"|legal|maravilhos[oa]|fantástic[oa])",
+    r"ok(?:ay)?|claro(?: que sim)?|com certeza|combinado|entendi(?:do)?|de acordo|está bem|pois",
+    r"tchau|adeus|até (?:logo|amanhã|breve|já|mais|à próxima)|(?:um )?abraço|cumprimentos|igualmente"
+    r"|para (?:si|você) também",
+    r"(?:tenha|tenham) (?:um |uma )?(?:bom|boa|ótim[oa]|excelente) \w+|desculp[ae]|lamento(?: muito)?|prazer",
+)
+_ITALIAN = (
+    r"(?:ciao|salve|ehi)(?: a tutti)?|buon(?:giorno|asera|anotte)|buon[ao]? (?:giorno|giornata|sera|serata|notte|idea"
+    r"|viaggio|lavoro|fortuna|appetito)|benvenut[oaie]",
+    r"(?:molte |tante |mille )?grazie(?: (?:mille|tante|infinite|ancora|di (?:tutto|cuore)|a (?:te|lei|voi|tutti)"
+    r"|per (?:tutto|(?:il|la|l['’]) ?\w+)))*",
+    r"prego|di (?:niente|nulla)|figurati|si figuri|non c['’]è di che|con piacere|nessun problema|non (?:ti preoccupare"
+    r"|si preoccupi)|per favore|per piacere",
+    r"(?:(?:è|sembra|va|mi sembra) )?(?:molto |tutto |davvero |che )?(?:bene|bello|buono|ottimo|perfetto|eccellente"
+    r"|fantastico|meraviglioso|benissimo|magnifico)",
+    r"ok(?:ay)?|va bene|d['’]accordo|certo|certamente|capito|ho capito|intesi|chiaro|volentieri|allora",
+    r"arrivederci|a (?:presto|domani|dopo|più tardi)|ci vediamo(?: (?:domani|presto))?|alla prossima"
+    r"|(?:cordiali )?saluti|un abbraccio",
+    r"(?:mi )?(?:dispiace|spiace)(?: molto)?|scus[ai]|piacere|altrettanto|anche a (?:te|lei|voi)",
+)
 _OFFERS = (
     r"(?:please )?(?:let me know if (?:you (?:have|need)|there['’]?s?)|feel free to|do(?: not|n['’]?t) hesitate to)",
     r"is there anything else|how (?:can|may) i (?:help|assist)|i['’]?(?:m| am) (?:happy|glad|here) to (?:help|assist)",
@@ -81,6 +115,10 @@ _OFFERS = (
     r"|no (?:dudes?|duden) en",
     r"(?:en quoi|comment) (?:puis-je|je peux|pouvons-nous) (?:vous |t['’])?aider|n['’]hésite[zs]? pas",
     r"(?:puis-je|je peux) (?:vous |t['’])?(?:aider|faire) (?:à |pour vous )?autre chose",
+    r"(?:posso|podemos) ajud(?:á-l[oa]|ar)|em que (?:mais )?posso ajud|(?:não )?hesite em"
+    r"|precisa de mais alguma (?:coisa|ajuda)",
+    r"(?:come|in (?:che )?cosa) (?:posso|possiamo) (?:aiutar|esser)|posso (?:aiutar\w+|fare) (?:in |qualcos)?altro"
+    r"|non esit(?:i|are) a",
     r"avez-vous (?:d['’]autres questions|besoin d['’]autre chose)|y a-t-il autre chose",
 )
 _CHINESE = (
@@ -107,7 +145,7 @@ _KOREAN = (
 _IDLE = [
     *(
         re.compile(rf"(?:{'|'.join(phrases)})(?!\w)\W*", re.IGNORECASE)
-        for phrases in (_ENGLISH, _GERMAN, _SPANISH, _FRENCH)
+        for phrases in (_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _PORTUGUESE, _ITALIAN)
     ),
     re.compile(rf"(?:{'|'.join(_OFFERS)})[^.!?\n]*\W*", re.IGNORECASE),
     *(re.compile(rf"(?:{'|'.join(phrases)})\W*") for phrases in (_CHINESE, _JAPANESE, _KOREAN)),
@@ -118,8 +156,8 @@ _NUMBER, _SIGNS = re.compile(r"\d"), re.compile(r"\A\W+")
 def is_idle(text: str) -> bool:
     """Whether a text consists of greetings, thanks, consent and offers of help, or of nothing.
 
-    English, German, Spanish, French, Chinese, Japanese and some Korean are known. Yes and no are mostly not idle, and a
-    number never is.
+    English, German, Spanish, French, Portuguese, Italian, Chinese, Japanese and some Korean are known. Yes and no are
+    mostly not idle, and a number never is.
     """
     if len(text) > _LONGEST or _NUMBER.search(text):
         return False

@@ -206,7 +206,8 @@ class TestAModel:
         async with relaying(system.ready["gateway"]) as relay:
             relay.losing, relay.times = "/attempts", 1
             purser = Commands(
-                system.purser.home, {**writer.purser.env, "PURSER_URL": relay.url, "PURSER_API_KEY": system.ready["admin_key"]}
+                system.purser.home,
+                {**writer.purser.env, "PURSER_URL": relay.url, "PURSER_API_KEY": system.ready["admin_key"]},
             )
             ask = ("--summarizer", writer.model)
             problem = await asyncio.to_thread(compress, purser, file, 1_500, *ask, code=1)

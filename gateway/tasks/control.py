@@ -56,7 +56,7 @@ async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> N
     Raises:
         TaskNotFound: this tenant has no such task.
         TaskEnded: the task has ended with another status.
-        TemporalUnavailable: nothing was sent.
+        TemporalUnavailable: it may not have been sent. Sending it again has no further effect.
     """
     operation, is_recorded = _OPERATIONS[how], False
     ref = TaskRef(task_id, caller.tenant)
@@ -75,7 +75,7 @@ async def steer(use: Services, caller: Principal, task_id: str, how: Steer) -> N
             await operation.act(use.temporal.get_workflow_handle(ref.workflow_id))
         except (RPCError, RuntimeError) as error:
             if not isinstance(error, RPCError) or not is_gone(error):
-                raise TemporalUnavailable.of(error, ": nothing was sent") from error
+                raise TemporalUnavailable.of(error, ": the operation may not have been sent") from error
         else:
             return
         use.wake()

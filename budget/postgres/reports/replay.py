@@ -118,9 +118,11 @@ async def _begin(
     for one in page:
         variants = replay.proposed.variants(one)
         for scope in dict.fromkeys(scope for variant in variants for scope in replay.proposed.scopes_of(variant)):
-            key = replay.balances.key(scope, one.task, one.at)
-            if not replay.balances.knows(key) and not (isinstance(key[1], datetime) and key[1] >= since):
-                found[key] = None
+            # An event of a call that was asked for before concerns the windows of that time.
+            for at in dict.fromkeys((one.asked_at, one.at)):
+                key = replay.balances.key(scope, one.task, at)
+                if not replay.balances.knows(key) and not (isinstance(key[1], datetime) and key[1] >= since):
+                    found[key] = None
             if isinstance(key[1], datetime) and replay.balances.is_first(scope):
                 rolling_over[scope] = key[1]
     if rolling_over:
@@ -154,6 +156,7 @@ def _recorded(row: asyncpg.Record) -> Recorded:
         held=_amount(row, "d_held"),
         granted=_amount(row, "d_granted"),
         asked_at=row["asked_at"],
+        had=_amount(row, "had"),
         priced=row["priced"],
         model=row["model"],
         measured=_measured(row),

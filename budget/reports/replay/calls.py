@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
-from purser.budget.gate import Amount
+from purser.budget.gate import NOTHING, Amount
 from purser.budget.labels import model_label
 from purser.budget.policies.policy import Policy, PolicyPatch, resolve
 from purser.budget.reports.replay.easing import Eased, Measured
@@ -28,7 +28,9 @@ class Recorded:
     held: Amount
     granted: Amount
     asked_at: datetime
-    """When the call asked for its hold: its windows are those of that time."""
+    """When the call got its hold: its windows are those of that time."""
+    had: Amount = NOTHING
+    """What the hold held before."""
     priced: bool = True
     """For a hold: whether the price of the call was known."""
     model: str | None = None

@@ -32,15 +32,6 @@ class _Open:
     """Set if it took steps of ladders."""
     charged: int = 0
     """Tokens that it was charged so far, as recorded."""
-    freed: int = 0
-    """Tokens of its hold that ended so far, as recorded."""
-
-    def left(self, one: Recorded) -> Amount:
-        """What it holds after a change. An eased call may hold money where the recorded one held none."""
-        if self.eased is None or self.recorded is None:
-            return _floor(self.held, one.held)
-        self.freed -= one.held.tokens
-        return NOTHING if self.freed >= self.recorded.held.tokens else _floor(self.held, one.held)
 
     def spent(self, one: Amount) -> Amount:
         """A recorded charge as it is in the replay: its share of what all attempts together would have been charged."""
@@ -93,12 +84,14 @@ class Replay:
             self.total.saved += one.spent
             self.lines[scope].saved += one.spent
             return None
-        call = self._open.get(one.hold_id) or _Open(self._keys(one, one.asked_at), _floor(NOTHING, one.held))
         hold_id = one.hold_id
+        call = self._open.pop(hold_id, None) or _Open(self._keys(one, one.asked_at), one.had)
+        has_ended = one.had + one.held == NOTHING
         if one.kind == "top_up" and call.eased is not None:
             # At most what it would take to ask for the whole call again.
             one = replace(one, held=_smaller(one.held, call.eased.ask), priced=call.eased.priced)
-        held = call.left(one)
+        # An eased call may hold money where the recorded one held none.
+        held = NOTHING if has_ended else _floor(call.held, one.held)
         if one.kind == "top_up":
             if self._judge(call.keys, one, own=call.held).verdict.admits:
                 self.balances.set_limits(call.keys, one.task)
@@ -109,8 +102,8 @@ class Replay:
         self.balances.move(call.keys, one.at, spent, held - call.held)
         call.held = held
         # What exceeds its hold, or is reported late, comes after a call has ended: that of an eased one shrinks, too.
-        if one.kind != "top_up" and held == NOTHING and call.eased is None:
-            self._open.pop(hold_id, None)
+        if not has_ended or call.eased is not None:
+            self._open[hold_id] = call
         return None
 
     def _ask(self, one: Recorded, hold_id: int) -> GateAnswer:

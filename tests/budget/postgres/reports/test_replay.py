@@ -64,6 +64,18 @@ async def test_an_addition_that_does_not_fit_is_not_held(pool: Pool) -> None:
     assert replay.total.refused == 1
 
 
+async def test_a_call_whose_first_attempt_was_presumed_holds_nothing_after_its_end(pool: Pool) -> None:
+    books = Books.on(pool)
+    hold_id = await books.hold("k1", 40)
+    for attempt in (1, 2):
+        await books.ledger.start_attempt(TENANT, hold_id, attempt)
+    await books.settle(hold_id, 10, attempt=2)
+    await books.hold("k2", 50)
+    wanted: dict[str, PolicyPatch | None] = {SESSION[0]: PolicyPatch.parse({"limit_tokens": 100, "mode": "hard"})}
+    _, answers = await replayed(books, TENANT, wanted)
+    assert [answer.verdict for answer in answers] == [Verdict.ALLOW, Verdict.WARN]
+
+
 async def test_a_call_that_waits_is_charged_and_holds_nothing(pool: Pool) -> None:
     books = Books.on(pool)
     first, second = await books.hold("k1", 50), await books.hold("k2", 60)

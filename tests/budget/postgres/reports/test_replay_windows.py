@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from purser.budget.gate import GateAnswer, Verdict
+from purser.budget.gate import Amount, GateAnswer, Verdict
 from purser.budget.policies.policy import PolicyPatch
 from purser.budget.postgres.connections.pools import Pool
 from purser.budget.reports.replay.calls import Recorded
@@ -57,6 +57,75 @@ async def test_what_was_spent_before_the_replay_counts_for_further_limits_but_gr
     await books.spend("last", 1)
     assert await refused(books, since, day={"limit_tokens": 61}) == 1
     assert await refused(books, since, day={"limit_tokens": 62}) == 0
+
+
+@pytest.mark.parametrize("window", ["lifetime", "day", "5h"])
+async def test_a_hold_that_was_open_before_the_replay_ends_in_it(pool: Pool, window: str) -> None:
+    books = Books.on(pool)
+    books.at(BEGIN - timedelta(hours=5))
+    first, second = await books.hold("k1", 50), await books.hold("k2", 50)
+    since = BEGIN + timedelta(hours=1)
+    books.at(since)
+    await books.spend("while both are open", 100)
+    await books.settle(first, 30)
+    await books.ledger.extend(TENANT, second, Amount(10))
+    await books.spend("while one is open", 10)
+    await books.ledger.release(TENANT, hold_id=second)
+    await books.spend("after both", 60)
+    found = []
+    wanted: dict[str, PolicyPatch | None] = {
+        SESSION[0]: PolicyPatch.parse({"limit_tokens": 200, "mode": "hard", "window": window})
+    }
+    await replays(books).run(TENANT, wanted, since, lambda _, answer: found.append(answer.decisive.view))
+    assert [(view.spent.tokens, view.held.tokens) for view in found] == [(0, 100), (130, 60), (140, 0)]
+
+
+async def test_a_hold_across_midnight_ends_in_its_own_day_from_which_a_part_rolls_over(pool: Pool) -> None:
+    books = Books.on(pool)
+    books.at(BEGIN)
+    open_hold = await books.hold("k1", 60)
+    since = BEGIN + timedelta(days=1)
+    books.at(since)
+    await books.settle(open_hold, 20)
+    await books.spend("first", 180)
+    daily = {"limit_tokens": 100, "window": "day", "rollover": "1"}
+    assert await refused(books, since, none=daily) == 0
+    assert await refused(books, since, none=daily | {"limit_tokens": 99}) == 1
+
+
+async def test_a_call_that_was_admitted_on_a_later_day_than_it_first_asked_counts_there(pool: Pool) -> None:
+    books = Books.on(pool)
+    books.at(BEGIN)
+    await books.budget(SESSION[0], limit_tokens=10, mode="hard")
+    await books.ask("asks again", 90)
+    await books.budget(SESSION[0], limit_tokens=1_000)
+    books.at(BEGIN + timedelta(days=1))
+    await books.spend("asks again", 90)
+    since = BEGIN + timedelta(days=1, minutes=1)
+    books.at(since)
+    await books.spend("in", 20)
+    assert await refused(books, since, none={"limit_tokens": 109, "window": "day"}) == 1
+    assert await refused(books, since, none={"limit_tokens": 110, "window": "day"}) == 0
+
+
+async def test_in_a_rolling_window_a_charge_counts_at_its_own_time_and_what_has_not_ended_always(pool: Pool) -> None:
+    books = Books.on(pool)
+    books.at(BEGIN - timedelta(hours=6))
+    await books.hold("open for long", 30)
+    slow = await books.hold("slow", 20)
+    await books.grant(SESSION[0], 500, until=BEGIN)
+    books.at(BEGIN)
+    await books.settle(slow, 20)
+    await books.spend("ends the grant", 5)
+    since = BEGIN + timedelta(minutes=1)
+    books.at(since)
+    await books.spend("in", 10)
+    limits = {"window": "5h", "mode": "soft"}
+    assert await refused(books, since, none=limits | {"limit_tokens": 64, "mode": "hard"}) == 0
+    found = []
+    wanted: dict[str, PolicyPatch | None] = {SESSION[0]: PolicyPatch.parse(limits | {"limit_tokens": 64})}
+    await replays(books).run(TENANT, wanted, since, lambda _, answer: found.append(answer.decisive.view))
+    assert [(view.spent.tokens, view.held.tokens, view.granted.tokens) for view in found] == [(25, 30, 0)]
 
 
 async def test_a_replay_decides_anew_what_rolls_over(pool: Pool) -> None:

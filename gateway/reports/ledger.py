@@ -69,11 +69,13 @@ async def list_entries(
         "until": until,
         "cursor": cursor,
     }
-    headers = complete_after(await use.entries.deleted_until(), since)
     if _wants_csv(format, request.headers.get("accept", "")):
-        return await _file(use.entries.all(caller.tenant, **filters), headers)
-    response.headers.update(headers)
+        pages = use.entries.all(caller.tenant, **filters)
+        first = await anext(pages)  # an unavailable ledger gives a problem, not a truncated file
+        return _file(first, pages, complete_after(await use.entries.deleted_until(), since))
     page = await use.entries.list(caller.tenant, **filters, limit=limit)
+    # Asked for after the entries, which retention may have deleted just before they were read.
+    response.headers.update(complete_after(await use.entries.deleted_until(), since))
     return PageOf[EntryView](items=[entry_view(entry) for entry in page.entries], cursor=page.cursor)
 
 
@@ -81,13 +83,11 @@ def _wants_csv(format: str | None, accept: str) -> bool:
     return format == "csv" if format is not None else accept.partition(",")[0].partition(";")[0].strip() == CSV
 
 
-async def _file(pages: AsyncIterator[EntryPage], headers: Mapping[str, str]) -> Response:
-    first = await anext(pages)  # an unavailable ledger gives a problem, not a truncated file
-
+def _file(first: EntryPage, following: AsyncIterator[EntryPage], headers: Mapping[str, str]) -> Response:
     async def chunks() -> AsyncIterator[bytes]:
         yield csv_lines([COLUMNS])
         yield csv_lines(map(csv_row, first.entries))
-        async for page in pages:
+        async for page in following:
             yield csv_lines(map(csv_row, page.entries))
 
     named = {"Content-Disposition": 'attachment; filename="ledger.csv"'}

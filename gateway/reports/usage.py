@@ -52,7 +52,6 @@ async def report(
     """
     days_in = zone(timezone or "UTC")
     begin, end, after = _first(since, until, by, days_in) if cursor is None else _next(cursor)
-    response.headers.update(complete_after(await use.entries.deleted_until(), begin))
     found = await use.usage.report(
         caller.tenant,
         by,
@@ -63,6 +62,8 @@ async def report(
         limit=limit,
         timezone=days_in.key,
     )
+    # Asked for after the sums, whose entries retention may have deleted just before they were read.
+    response.headers.update(complete_after(await use.entries.deleted_until(), begin))
     return UsageView(
         items=[usage_line_view(line) for line in found.lines],
         cursor=None if found.following is None else name_cursor(begin, end, name=found.following),

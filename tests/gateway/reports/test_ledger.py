@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -12,7 +12,9 @@ import pytest
 from purser.gateway.access.roles import Role
 from purser.gateway.reports.ledger_csv import COLUMNS
 from tests.gateway.conftest import RunningGateway
+from tests.support.ledger import meet
 
+DELETED = "insert into closed_ranges select 1, 0, $1, 0, 0, 0, repeat('0', 256)::bit(256), '', '', now()"
 PATH = ["tenant:default", "session:s1", "task:t1", "agent:t1/a1"]
 
 
@@ -173,12 +175,21 @@ async def test_an_answer_says_if_entries_of_its_range_were_deleted(own_gateway: 
     for path, query in asked.items():
         assert "purser-complete-after" not in (await admin.get(path, params=query)).headers
     deleted = "2026-01-01T00:00:00+00:00"
-    await own_gateway.pool.execute(
-        "insert into closed_ranges select 1, 0, $1, 0, 0, 0, repeat('0', 256)::bit(256), '', '', now()",
-        datetime.fromisoformat(deleted),
-    )
+    await own_gateway.pool.execute(DELETED, datetime.fromisoformat(deleted))
     for path, query in (*asked.items(), ("/v1/ledger", {"format": "csv"})):
         early = await admin.get(path, params={**query, "from": "2025-12-31T00:00:00Z"})
         assert early.headers["purser-complete-after"] == deleted
         late = await admin.get(path, params={**query, "from": "2026-01-01T00:00:01Z"})
         assert "purser-complete-after" not in late.headers
+
+
+@pytest.mark.parametrize("asked", ["/v1/ledger", "/v1/ledger?format=csv", "/v1/usage?by=session"])
+async def test_an_answer_says_if_entries_are_deleted_while_it_begins(own_gateway: RunningGateway, asked: str) -> None:
+    admin = await own_gateway.client(Role.ADMIN)
+    answer = await meet(
+        own_gateway.pool,
+        lambda own: own.execute("lock table holds"),
+        lambda: admin.get(asked),
+        lambda own: own.execute(DELETED, datetime.now(UTC)),
+    )
+    assert "purser-complete-after" in answer.headers

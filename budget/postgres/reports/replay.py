@@ -141,7 +141,8 @@ async def _begin(
     ends = [replay.balances.end(key) for key in keys]
     for row in await own.fetch(_SQL["begin"], tenant, names, starts, lengths, first, ends):
         key = keys[row["ord"] - 1]
-        replay.balances.begin(key, row["at"], _amount(row, "spent"), _amount(row, "held"), _amount(row, "granted"))
+        moved = (_amount(row, name) for name in ("spent", "held", "granted", "carried"))
+        replay.balances.begin(key, row["at"], *moved)
 
 
 def _recorded(row: asyncpg.Record) -> Recorded:

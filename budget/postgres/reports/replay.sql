@@ -61,11 +61,17 @@ group by n.ord;
 -- Figures of balances before event $5: of scopes $2 in windows from $3 to $6 (null: open), those of length $4 in sixtieths
 -- of it. A charge counts in the calendar window of its hold, and in a rolling one at its own time; holds and grants that have
 -- not ended count in rolling ones, too. A further limit has the charges of its scope, and grants of its own. Deleted entries
--- count if all of their balance are in the window.
+-- count if all of their balance are in the window. What rolled over is not part of what was granted.
 select n.ord, max(e.at) as at, sum(e.spent_tokens)::bigint as spent_tokens, sum(e.spent_nano)::bigint as spent_nano,
        sum(e.held_tokens)::bigint as held_tokens, sum(e.held_nano)::bigint as held_nano,
-       sum(e.granted_tokens)::bigint as granted_tokens, sum(e.granted_nano)::bigint as granted_nano
+       sum(e.granted_tokens)::bigint as granted_tokens, sum(e.granted_nano)::bigint as granted_nano,
+       r.tokens as carried_tokens, r.nano as carried_nano
 from unnest($2::text[], $3::timestamptz[], $4::interval[], $6::timestamptz[]) with ordinality n (name, start, length, until, ord)
+cross join lateral (
+    select coalesce(sum(g.tokens), 0)::bigint as tokens, coalesce(sum(g.nano), 0)::bigint as nano
+    from scopes o join grants g on g.tenant = o.tenant and g.scope_id = o.scope_id
+    where o.tenant = $1 and o.kind = kind_of(n.name) and o.id = id_of(n.name) and g.window_start = n.start and g.rolled_over
+      and g.ended_at is null) r
 join scopes s on s.tenant = $1 and s.kind = kind_of(n.name) and s.id in (id_of(n.name), split_part(id_of(n.name), '@', 1))
 cross join lateral (
     select greatest(m.at, n.start) as at, m.kind in ('grant', 'grant_ended') as grants,
@@ -93,5 +99,5 @@ cross join lateral (
         (true, 0, 0, 0, 0, c.granted_tokens - r.tokens, c.granted_nano - r.nano)) x
     where c.tenant = $1 and c.scope_id = s.scope_id and c.first_at >= n.start and (c.at >= n.until) is not true) e
 where s.id = case when e.grants then id_of(n.name) else split_part(id_of(n.name), '@', 1) end
-group by n.ord, date_bin(n.length / 60, e.at, n.start)
+group by n.ord, r.tokens, r.nano, date_bin(n.length / 60, e.at, n.start)
 order by max(e.at);

@@ -38,6 +38,8 @@ class _Balance:
     """In tokens and nano-dollars, as the last call that was admitted found them."""
     rolled_over: Amount | None = None
     """What of `granted` is left from the window before; `None` until the first ask."""
+    carried: Amount = NOTHING
+    """What had rolled over into it before the replay, as recorded: it counts for what is left for the next window."""
     changes: deque[tuple[datetime, Amount]] = field(default_factory=deque)
     """Time and charge of the changes that are in a rolling window."""
 
@@ -106,10 +108,11 @@ class Balances:
         policy = self._proposed.policy(key[0], "")
         return window_bounds(policy.window, policy.timezone, key[1])[1] if isinstance(key[1], datetime) else None
 
-    def begin(self, key: Key, at: datetime, spent: Amount, held: Amount, granted: Amount) -> None:
+    def begin(self, key: Key, at: datetime, spent: Amount, held: Amount, granted: Amount, carried: Amount) -> None:
         """Adds what a balance had moved by a time before the replay, as if today's limits had applied then."""
         balance = self._balance(key, at)
         balance.move(at, spent, held, granted)
+        balance.carried = carried
         balance.limits = _limits(self._proposed.policy(key[0], ""))
 
     def copies(self, keys: Sequence[Key]) -> Copies:
@@ -177,7 +180,8 @@ class Balances:
         # A window without a balance was not used: then the whole limit is left.
         used = NOTHING
         if last == before:
-            used = balance.spent + balance.held - (balance.rolled_over or NOTHING)
+            carried = balance.carried if balance.rolled_over is None else balance.rolled_over
+            used = balance.spent + balance.held - carried
         today, own = _limits(policy), self._own_limits(scope, balance, policy)
         return Amount(
             _carried(today[0], own[0], used.tokens, policy.rollover),

@@ -20,9 +20,10 @@ from purser.budget.pricing.call_prices import charge, quote
 from purser.budget.reports.replay.replay import Replay
 from purser.budget.scopes import Path, Scope
 from purser.budget.usage import Usage
+from tests.budget.postgres.audit.history import History
 from tests.support.actors import TESTER
-from tests.support.budgets.replays import BEGIN, LEAST_OUTPUT, PRICES, replayed
-from tests.support.ledger import Books, report
+from tests.support.budgets.replays import BEGIN, LEAST_OUTPUT, PRICES, replayed, replays
+from tests.support.ledger import TENANT, Books, report
 from tests.support.runs.proof import sized
 
 NAMES = (
@@ -172,6 +173,17 @@ async def test_a_replay_answers_what_the_gate_answers_under_the_same_policies(po
         # A few histories may happen to fit: then there are more of them.
         if seed + 1 - start >= sized(8, 200) and {"refused", "delayed", "eased"} <= seen:
             break
+
+
+async def test_a_replay_from_any_time_under_the_same_policies_admits_what_the_gate_admitted(
+    pool: Pool, seed: int
+) -> None:
+    history, dice = await History.begin(pool, seed), random.Random(seed)
+    await history.go_on(150)
+    times = [row["at"] for row in await pool.fetch("select distinct at from journal order by at")]
+    for since in (times[0], *dice.sample(times, 4)):
+        stopped = (await replays(history.books).run(TENANT, {}, since)).total
+        assert stopped.refused + stopped.asked + stopped.waited == 0, (since, stopped)
 
 
 @pytest.mark.proof

@@ -156,6 +156,21 @@ async def test_the_window_before_the_replay_rolls_over_into_its_first(
         assert await refused(books, since, **{period: limits | window | {"limit_tokens": 99}}) == 1
 
 
+async def test_what_had_rolled_over_before_the_replay_counts_for_what_rolls_over_in_it(pool: Pool) -> None:
+    books = Books.on(pool)
+    daily: dict[str, Any] = {"limit_tokens": 100, "mode": "hard", "window": "day", "rollover": "0.5"}
+    further: dict[str, Any] = {"limit_tokens": 100, "mode": "hard", "rollover": "0.5"}
+    await books.budget(SESSION[0], **daily)
+    await books.budget(f"{SESSION[0]}@day", **further)
+    for day, tokens in enumerate((10, 120, 130)):
+        books.at(BEGIN + timedelta(days=day))
+        await books.spend(f"k{day}", tokens)
+    since = BEGIN + timedelta(days=2) - timedelta(minutes=1)
+    assert await refused(books, since, none=daily, day=further) == 0
+    assert await refused(books, since, none=daily | {"limit_tokens": 99}, day=further) == 1
+    assert await refused(books, since, none=daily, day=further | {"limit_tokens": 99}) == 1
+
+
 async def test_a_lower_limit_that_a_task_requested_lowers_nothing_that_rolls_over(pool: Pool) -> None:
     books = Books.on(pool)
     books.at(BEGIN)

@@ -36,6 +36,9 @@ _NO_TOP_WORDS = """
 _NO_TOP = frozenset(_NO_TOP_WORDS.split())
 """What ends a unit of systemd, `getty@tty1.service`, or a file, `logo@2x.png`."""
 _REPOSITORY = re.compile(r"(?<![\w.+-])(?:git|hg|svn)@[\w.-]++[:/][\w~]")
+_LOGIN = re.compile(r"(?<![\w./-])(?:ssh|sftp|mosh|ssh-copy-id)(?: -\S{1,40}(?: [\w./:~]\S{0,40})?){0,4} \Z")
+"""A command that logs in to the host after it, with its options."""
+_LOOK_BACK = 48
 
 
 def find_emails(view: str) -> Iterator[Found]:
@@ -44,7 +47,9 @@ def find_emails(view: str) -> Iterator[Found]:
         for match in pattern.finditer(view):
             local, domain = _PREPOSITION.sub("", match["local"].lstrip(_MARKS), count=1), _host(match["domain"])
             start = match.end("local") - len(local)
-            if local and domain and not _REPOSITORY.match(view, start):
+            if not (local and domain) or _REPOSITORY.match(view, start):
+                continue
+            if not _LOGIN.search(view, max(0, start - _LOOK_BACK), start):
                 yield Found(start, match.start("domain") + len(domain), "EMAIL", _same_email(local, domain))
 
 
@@ -125,7 +130,6 @@ _HEADING = re.compile(r"[ ](?:[A-Z][a-z]|\(\d)|\]?[ ]-[ ]\d{4}-\d\d-\d\d(?=\n|\Z
 _PUBLISHED = re.compile(r"[ ](?:has[ ]been[ ]|was[ ]|is[ ])?(?:released|out[ ]now)(?!\w)")
 _COLUMN = re.compile(r"(?:\A|\n)[A-Za-z][\w.-]{1,60}[ ]{2,60}\Z")
 _PACKAGE = re.compile(r"(?:\A|\n)[A-Za-z][\w.-]{1,60}[ ]{2,60}\d{1,5}\.\d{1,5}(?:\.\w{1,9})?[ ]*(?=\n|\Z)")
-_LOOK_BACK = 48
 _SLICE = re.compile(r"[\w)\]]\[\Z")
 
 
@@ -150,7 +154,9 @@ def _is_version(view: str, match: re.Match[str]) -> bool:
         return True
     if _COLUMN.search(view, max(0, start - 124), start):  # a table of packages, as `pip list` prints it
         return bool(_PACKAGE.search(view, max(0, start - 400), start + 400))
-    if _PORT.match(view, match.end()) or IPv4Address(match[0]).is_private:
+    # No host has an address from 0.0.0.1 to 0.255.255.255.
+    address = IPv4Address(match[0])
+    if _PORT.match(view, match.end()) or (address.is_private and not 0 < int(address) < 1 << 24):
         return False
     before = max(before, view.rfind("\n", before, start))
     software = _SOFTWARE.search(view, before, start)

@@ -64,6 +64,8 @@ _COMMANDS = tuple(
             r"""(?<![\w-])htpasswd[ ]-\w{0,6}b\w{0,6}(?:[ ][^\s-][^\s]{0,100}){1,2}[ ]["']?
             (?P<value>[^\s"'|;>-][^\s"']{2,}+)""",
         ),
+        # rclone obscure password
+        (("obscure",), r"""(?<![\w-])rclone[ ]obscure[ ]["']?(?P<value>[^\s"'|;>-][^\s"'|;]{2,}+)"""),
         # net use Z: //host/share password /user:name (with backslashes)
         (("/user:",), r"""(?<![\w-])net[ ]use[ ][^\n]{0,200}?[ ](?P<value>[^\s/*"\\:-][^\s"\\]{2,}+)(?=[ ]/user:)"""),
         # smbclient -U user%password, lftp -u user,password

@@ -172,6 +172,8 @@ FOUND = {
         "zip -P <sword9fish> a.zip b",
         "ldapsearch -D cn=x -w <sword9fish> -b dc=x",
         "echo 'bob:<sword9fish>' | sudo chpasswd",
+        "rclone obscure <swordfish>",
+        "pass=$(rclone obscure '<sword9fish>')",
     ],
     "IP": [
         "from <203.0.113.7>:8080",
@@ -374,6 +376,10 @@ LEFT_ALONE = [
     "session_id=7d1f2c3a-0b4e-4f5a-9c6d-8e7f6a5b4c3d",
     "3:4:5::6",
     "pkg@1.2.3, @pytest.mark, git@host:team/app.git",
+    "ssh admin@host.example.com",
+    "$ ssh -i ~/.ssh/key -p 2222 admin@host.example.com, sftp -q admin@host.example.com",
+    "0.1.2.3 released, Chrome 0.1.2.3",
+    "rclone obscure -, rclone obscure $PASS",
 ]  # fmt: skip
 
 

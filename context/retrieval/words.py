@@ -32,6 +32,10 @@ _LEAST_DIGITS = 2
 """Digits of a code from which its parts are searched for: `1` of `A1C` is in many texts."""
 _NUMBER = re.compile(r"(?<!\d)\d++(?:[,.'’ /-]\d++)+")
 """Groups of digits that are also written as one number, such as 1,850 and 0171 5550-123."""
+_LEAST_NUMBER = 7
+"""Digits of a number from which others may write it in groups, as phone numbers are."""
+_GROUPS = range(3, 8)
+"""Digits of the first and of the last group of such a number."""
 _LINKED = re.compile(r"(?<![^\W_])[^\W\d_]++(?:[-_][^\W\d_]++)+")
 """Words that are also written as one, such as e-mail and max_retries."""
 _IDENTIFIER = re.compile(r"\b[A-Za-z]*[a-z][A-Z][A-Za-z]*\b|\b[A-Z]{2,}[a-z]+\b")
@@ -63,7 +67,8 @@ def question_terms(question: str) -> list[str]:
     """The terms of a question, without the stop words of its language, unless it has no others.
 
     Then those of other spellings, of which the index keeps the one that was written: `KL 1693` is also `KL1693`,
-    `Küchenschrank` also `Kuechenschrank`, `e-mail` also `email`, and `parseDuration` also `parse_duration`.
+    `Küchenschrank` also `Kuechenschrank`, `e-mail` also `email`, and `parseDuration` also `parse_duration`. Of a
+    long number also the digits with which it may begin and end, of which a message in groups has some: `07700 900 461`.
     """
     stop = {"", *map(_english, stop_words(question))}
     found = terms(without_asking(question)) or terms(question)
@@ -72,6 +77,7 @@ def question_terms(question: str) -> list[str]:
     words = list(_RUN.finditer(written.lower()))
     others = chain(
         _codes(words, stop),
+        _grouped(words),
         _with_umlauts(words, stop),
         map(_without_umlauts, dict.fromkeys(asked)),
         _as_one(written),
@@ -103,6 +109,13 @@ def _codes(words: Iterable[re.Match[str]], stop: Set[str]) -> Iterator[str]:
             yield from parts
         elif gap in (" ", "-") and stop.isdisjoint(parts):
             yield _english(code)
+
+
+def _grouped(words: Iterable[re.Match[str]]) -> Iterator[str]:
+    """The digits with which long numbers may begin and end, where they are written in groups."""
+    for number in (word[0] for word in words if word[0].isdigit() and len(word[0]) >= _LEAST_NUMBER):
+        for size in _GROUPS[: len(number) - _GROUPS.start]:
+            yield from (number[:size], number[-size:])
 
 
 def _as_one(question: str) -> Iterator[str]:

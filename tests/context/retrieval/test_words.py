@@ -152,6 +152,17 @@ def test_a_question_finds_other_spellings(asked: str, said: str) -> None:
     assert set(terms(said)) <= set(question_terms(asked))
 
 
+@pytest.mark.parametrize("said", ["07700 900 461", "+44 7700 900461", "07700-900461", "(07700) 900461"])
+def test_a_number_finds_its_groups(said: str) -> None:
+    assert set(terms(said)).intersection(question_terms("Whose number is 07700900461?"))
+
+
+def test_a_number_of_few_digits_has_no_groups() -> None:
+    assert question_terms("123456") == ["123456"]
+    groups = ["123", "567", "1234", "4567", "12345", "34567", "123456", "234567"]
+    assert question_terms("1234567") == ["1234567", *groups]
+
+
 @pytest.mark.parametrize(
     ("question", "found"),
     [

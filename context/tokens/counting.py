@@ -144,8 +144,10 @@ def _count_texts(texts: Collection[str], vocabulary: Vocabulary) -> dict[str, in
 def _tokens(parts: Sequence[Part], tokenizer: Tokenizer, counts: Mapping[str, int]) -> int:
     """Tokens of the parts of a message, given those of texts in the vocabulary of the tokenizer."""
     return sum(
-        tokenizer.with_margin(counts[part]) if isinstance(part, str) else tokenizer.images.tokens(part)
-        for part in parts
+        [
+            tokenizer.with_margin(counts[part]) if isinstance(part, str) else tokenizer.images.tokens(part)
+            for part in parts
+        ]
     )
 
 

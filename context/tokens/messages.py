@@ -16,6 +16,7 @@ Part = str | Image
 _REASONING = ("thinking_blocks", "reasoning_content", "reasoning")
 """Fields in which providers return the reasoning of a model; several of them have the same content."""
 _COUNTED = ("content", "tool_calls", "function_call", "refusal", *_REASONING)
+_BESIDE_CONTENT = frozenset(_COUNTED[1:])
 _SHORT = (
     "role", "type", "id", "index", "tool_call_id", "tool_use_id", "file_id", "detail", "media_type",
     "signature", "summary", "annotations", "audio", "cache_control",
@@ -32,13 +33,16 @@ def parts_of(message: Mapping[str, object]) -> tuple[Part, ...]:
     """
     if not isinstance(message, Mapping):
         raise InvalidMessage(f"message is a {type(message).__name__}: it must be a mapping with role and content")
+    content = message.get("content")
+    if isinstance(content, str) and _BESIDE_CONTENT.isdisjoint(message):
+        return (content,)  # the common case
     calls = message.get("tool_calls") or ()
     if not isinstance(calls, list | tuple):
         raise InvalidMessage(f"message field 'tool_calls' is a {type(calls).__name__}: it must be a list")
     if legacy := message.get("function_call"):
         calls = [*calls, {"function": legacy}]
     return (
-        *_content(message.get("content")),
+        *_content(content),
         *_reasoning(message),
         *(part for call in calls for part in _tool_call(call)),
         *_content(message.get("refusal"), "refusal"),

@@ -1,6 +1,5 @@
 """Postgres store of conversations: append-only messages, addressed by session and sequence number."""
 
-import json
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,12 +13,11 @@ from purser.budget.postgres.connections.pools import Connection, Pool, connected
 from purser.budget.postgres.connections.queries import load
 from purser.context.compression.summaries import Summary
 from purser.context.conversation.conversations import Conversation, Figures, SummaryRef
-from purser.context.conversation.messages import Message, StoredMessage, check_time, digest_of
+from purser.context.conversation.messages import Message, StoredMessage, check_time, json_and_digest
 from purser.context.conversation.pins import PIN_BUDGET
 from purser.context.errors import MessageNotFound, OriginReused, OtherUser
 from purser.context.postgres.conversation.counts import (
     USUAL_MODELS,
-    begin_counting,
     count_messages,
     encoding_of,
     off_the_loop,
@@ -38,6 +36,7 @@ from purser.context.postgres.conversation.running_figures import RunningFigures
 from purser.context.postgres.conversation.summaries import Summaries
 from purser.context.postgres.sessions.sessions import check_not_deleted, refusing_deleted
 from purser.context.tokens import tokenizer_of
+from purser.context.tokens.counting import begin_counting
 from purser.context.windows.excerpts import Within
 
 _SQL = load("purser.context.postgres.conversation", "conversations.sql")
@@ -313,12 +312,12 @@ class _Prepared:
 
 def _prepare(messages: Sequence[Message], models: Sequence[str]) -> _Prepared:
     messages = [message.storable() for message in messages]
-    counts = begin_counting(messages, models)
     bodies = [message.to_dict() for message in messages]
-    digests = list(map(digest_of, bodies))
+    counts = begin_counting(bodies, models)
+    texts, digests = map(list, zip(*map(json_and_digest, bodies), strict=True))
     columns = (
         [message.role for message in messages],
-        list(map(json.dumps, bodies)),
+        texts,
         [_json(message.call_ids) for message in messages],
         [message.tool_call_id for message in messages],
         [message.pinned for message in messages],
@@ -331,7 +330,7 @@ def _prepare(messages: Sequence[Message], models: Sequence[str]) -> _Prepared:
 
 
 def _json(value: object) -> str:
-    # Half the time of `json.dumps`, which bodies need: only it writes every text and number as it came.
+    # Half the time of `json.dumps`, which messages need: only it writes every text and number as it came.
     return to_json(value).decode()
 
 

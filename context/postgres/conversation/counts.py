@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from purser.context.conversation.messages import Message
-from purser.context.tokens import counting, tokenizer_of
-from purser.context.tokens.counting import INLINE_CHARACTERS
+from purser.context.tokens import tokenizer_of
+from purser.context.tokens.counting import INLINE_CHARACTERS, begin_counting
 from purser.context.tokens.exact import is_loaded
 
 T = TypeVar("T")
@@ -42,13 +42,8 @@ async def in_background(work: Callable[..., T], *arguments: Any) -> T:
     return await asyncio.get_running_loop().run_in_executor(_executor, work, *arguments)
 
 
-def begin_counting(messages: Sequence[Message], models: Sequence[str]) -> Callable[[], list[dict[str, int]]]:
-    """Begins to count the tokens of each message; returns a function that waits for the counts by encoding."""
-    return counting.begin_counting([message.to_openai() for message in messages], models)
-
-
 def _count(messages: Sequence[Message], models: Sequence[str]) -> list[dict[str, int]]:
-    return begin_counting(messages, models)()
+    return begin_counting([message.to_openai() for message in messages], models)()
 
 
 def _length(message: Message) -> int:

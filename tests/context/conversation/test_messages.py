@@ -1,11 +1,20 @@
 """Messages in the format of the OpenAI chat API, and their groups."""
 
+import json
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any
 
 import pytest
 
-from purser.context.conversation.messages import MOST_AHEAD, Message, check_time, digest_of, group, speaker_name
+from purser.context.conversation.messages import (
+    MOST_AHEAD,
+    Message,
+    check_time,
+    group,
+    json_and_digest,
+    speaker_name,
+)
 from purser.context.errors import InvalidMessage
 from tests.support.context.conversations import assistant, call, calling, result, user
 
@@ -115,11 +124,30 @@ def test_a_message_from_the_future_is_refused_beyond_what_clocks_differ() -> Non
         check_time(Message("user", "hi", created_at=now + MOST_AHEAD + timedelta(seconds=1)), 3, now)
 
 
+def digest_of(message: Message) -> str:
+    return json_and_digest(message.to_dict())[1]
+
+
 def test_equal_messages_have_equal_digests_and_pins_count() -> None:
-    message = Message("user", "hi")
-    digest = digest_of(message.to_dict())
-    assert digest == digest_of(Message.parse({"content": "hi", "role": "user"}).to_dict())
-    assert digest != digest_of(Message("user", "hi", pinned=True).to_dict())
+    assert digest_of(user("hi")) == digest_of(Message.parse({"content": "hi", "role": "user"}))
+    assert digest_of(user("hi")) != digest_of(Message("user", "hi", pinned=True))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Message("user", 'Grüße, "\u2028" 🙂', "Ann", pinned=True, created_at=datetime(2026, 11, 20, 18, tzinfo=UTC)),
+        Message("user", ({"type": "text", "text": "é"}, {"type": "x", "b": 1.50, "a": 10**30})),
+        calling("c2", "c1"),
+        result("c1"),
+    ],
+)
+def test_json_and_digest_are_those_of_the_whole_message(message: Message) -> None:
+    stored = message.to_dict()
+    assert json_and_digest(stored) == (
+        json.dumps(stored),
+        sha256(json.dumps(stored, sort_keys=True).encode()).hexdigest(),
+    )
 
 
 def lengths(*conversation: Message) -> list[int]:

@@ -13,14 +13,18 @@ import pytest
 
 from purser.budget.postgres.connections.pools import Pool, create_pool
 from purser.context.conversation.messages import Message
+from purser.context.errors import SessionDeleted
 from purser.context.postgres.conversation.conversations import Conversations
 from purser.context.postgres.conversation.counts import in_background
 from purser.context.postgres.memory import index as memory_index
 from purser.context.postgres.memory import memory
 from purser.context.postgres.memory.index import MemoryIndex
 from purser.context.postgres.memory.memory import Memory
+from purser.context.postgres.sessions.retention import Retention
 from purser.context.retrieval import Found, Outcome, Via
 from purser.context.retrieval.ranking import REACH
+from tests.context.postgres.test_retention import OtherTextStore
+from tests.support.actors import ANA
 from tests.support.context.conversations import assistant, call, calling, result, user
 
 FILLER = [user("Fine weather."), assistant("Indeed it is.")] * 10
@@ -481,6 +485,21 @@ async def test_a_search_in_one_session_sees_no_other(room: Room) -> None:
     assert await room.find("bicycle", limit=50) == alone
     await room.say(user("A zebra."))
     assert texts(await room.find("zebra", limit=1)) == ["A zebra."]
+
+
+async def test_the_places_of_a_session_begin_anew_after_those_of_another(room: Room) -> None:
+    await room.say(*FILLER, user("A blue bicycle."), to="s2")
+    await room.find("bicycle", at="s2")
+    await room.say(user("A red bicycle."))
+    assert texts(await room.find("bicycle")) == ["A red bicycle."]
+
+
+async def test_a_deleted_session_is_not_indexed_as_another_one(room: Room) -> None:
+    for tenant, session in (("acme", "s1"), ("acme", "s2"), ("bolt", "s1")):
+        await room.say(user("A red bicycle."), to=session, tenant=tenant)
+    await Retention(room.pool, OtherTextStore()).delete("acme", "s1", by=ANA)
+    [done] = await asyncio.gather(MemoryIndex(room.pool).catch_up("acme", "s1", seconds=1), return_exceptions=True)
+    assert isinstance(done, SessionDeleted)
 
 
 async def test_sessions_of_a_user_are_searched_together_and_no_others(room: Room) -> None:

@@ -20,6 +20,8 @@ Spec = Callable[[Any], Awaitable[None]]
 WORDS, INDEX, VECTORS = memory._SQL, memory_index._SQL, memory_vectors._SQL
 tenants = test_memory.test_tenants_are_separate
 sessions = test_memory.test_a_search_in_one_session_sees_no_other
+deleted = test_memory.test_a_deleted_session_is_not_indexed_as_another_one
+places = test_memory.test_the_places_of_a_session_begin_anew_after_those_of_another
 outcomes = test_memory.test_each_search_of_a_stored_session_reports_its_outcome
 claims = test_memory.test_an_index_that_another_process_writes_is_left_to_it
 weights = test_memory.test_what_other_tenants_say_weighs_nothing
@@ -98,14 +100,14 @@ GUARDS = [
         )
     ),
     # --- what the index takes in
-    Guard(INDEX, "indexed", "s.tenant = $1", "$1::text is not null", tenants),
-    Guard(INDEX, "indexed", "s.session_id = $2", "$2::text is not null", sessions),
+    Guard(INDEX, "indexed", "s.tenant = $1", "$1::text is not null", deleted),
+    Guard(INDEX, "indexed", "s.session_id = $2", "$2::text is not null", deleted),
     Guard(INDEX, "claim", "tenant = $1", "$1::text is not null", claims),
     Guard(INDEX, "claim", "session_id = $2", "$2::text is not null", claims),
     Guard(INDEX, "unindexed", "tenant = $1", "$1::text is not null", tenants),
     Guard(INDEX, "unindexed", "session_id = $2", "$2::text is not null", sessions),
     Guard(INDEX, "thread_turns", "tenant = $1", "$1::text is not null", tenants),
-    Guard(INDEX, "thread_turns", "session_id = $2", "$2::text is not null", sessions),
+    Guard(INDEX, "thread_turns", "session_id = $2", "$2::text is not null", places),
     Guard(INDEX, "followed", "tenant = $1", "$1::text is not null", weights),
     Guard(INDEX, "followed", "session_id = $2", "$2::text is not null", sessions),
     # --- vectors

@@ -13,6 +13,7 @@ from purser.budget.errors import BeyondCounting, LedgerUnavailable
 from purser.budget.postgres.connections import pgbouncer as pooled
 from purser.budget.postgres.connections.json_text import Json
 from purser.budget.postgres.connections.reset import ResetAfterFailureConnection
+from purser.budget.postgres.connections.waiting_pool import WaitingPool
 
 T = TypeVar("T")
 if TYPE_CHECKING:
@@ -89,9 +90,8 @@ async def create_pool(dsn: str, *, size: int = 10, lock_timeout_ms: int | None =
     if lock_timeout_ms is not None:
         settings["lock_timeout"] = str(lock_timeout_ms)
     with reaching_ledger():
-        return await asyncpg.create_pool(
-            min_size=1,
-            max_size=size,
+        return await WaitingPool(
+            size=size,
             connect=_connect,
             init=_prepare,
             command_timeout=timeout_s,

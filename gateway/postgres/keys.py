@@ -20,7 +20,7 @@ from purser.budget.actors import Actor
 from purser.budget.errors import InvalidRequest, LedgerUnavailable
 from purser.budget.labels import tags_of
 from purser.budget.postgres.changes import record
-from purser.budget.postgres.connections.pools import Connection, Pool, connected, fetchrow, reaching_ledger, row
+from purser.budget.postgres.connections.pools import Connection, Pool, connected, fetch, fetchrow, row
 from purser.budget.postgres.connections.queries import load
 from purser.budget.postgres.connections.shared_reads import SharedReads
 from purser.budget.scopes import Kind, Path, check_id
@@ -198,8 +198,7 @@ class Keys:
 
     async def signer(self, tenant: str, key_id: str) -> Signer | None:
         """Finds the signer of a key; `None` if the tenant has no live key of this id."""
-        with reaching_ledger():
-            found = await self._pool.fetchrow(_SQL["signer"], tenant, key_id)
+        found = await fetchrow(self._pool, _SQL["signer"], tenant, key_id)
         if found is None:
             return None
         decides = Permission.DECIDE in PERMISSIONS[Role(found["role"])]
@@ -207,13 +206,11 @@ class Keys:
 
     async def list(self, tenant: str) -> list[Key]:
         """Lists all keys of a tenant, including those that have ended, oldest first."""
-        with reaching_ledger():
-            return [Key.read(record) for record in await self._pool.fetch(_SQL["list"], tenant)]
+        return [Key.read(record) for record in await fetch(self._pool, _SQL["list"], tenant)]
 
     async def tenants(self) -> Sequence[Tenant]:
         """Lists all tenants by name. Only for operators: the key of a tenant sees no other tenant."""
-        with reaching_ledger():
-            return [Tenant(**record) for record in await self._pool.fetch(_SQL["tenants"])]
+        return [Tenant(**record) for record in await fetch(self._pool, _SQL["tenants"])]
 
     async def revoke(self, tenant: str, key_id: str, *, by: Actor) -> Key:
         """Revokes a key; once this returns, no process takes it. Revoking it again has no effect.
@@ -221,9 +218,8 @@ class Keys:
         Raises:
             UnknownKey
         """
-        with reaching_ledger():
-            async with self._pool.acquire() as connection, connection.transaction():
-                ended = await self._revoke(connection, tenant, key_id, by)
+        async with connected(self._pool, None) as connection, connection.transaction():
+            ended = await self._revoke(connection, tenant, key_id, by)
         await asyncio.sleep(LEASE_S)
         return ended
 
@@ -253,16 +249,15 @@ class Keys:
         """
         _check_path(tenant, path or ())
         _check_end(expires_at)
-        with reaching_ledger():
-            async with self._pool.acquire() as connection, connection.transaction():
-                before = await _locked(connection, tenant, key_id)
-                if before.revoked_at is not None:
-                    raise InvalidRequest(f"key {key_id!r} is revoked: create another one")
-                changing = (role, None if path is None else list(path), expires_at, never_expires)
-                after = Key.read(row(await connection.fetchrow(_SQL["change"], tenant, key_id, *changing)))
-                if after != before:
-                    changed = {"before": _recorded(before), "after": _recorded(after)}
-                    await record(connection, tenant, "key.change", f"key:{key_id}", by=by, **changed)
+        async with connected(self._pool, None) as connection, connection.transaction():
+            before = await _locked(connection, tenant, key_id)
+            if before.revoked_at is not None:
+                raise InvalidRequest(f"key {key_id!r} is revoked: create another one")
+            changing = (role, None if path is None else list(path), expires_at, never_expires)
+            after = Key.read(row(await connection.fetchrow(_SQL["change"], tenant, key_id, *changing)))
+            if after != before:
+                changed = {"before": _recorded(before), "after": _recorded(after)}
+                await record(connection, tenant, "key.change", f"key:{key_id}", by=by, **changed)
         await asyncio.sleep(LEASE_S)
         return after
 

@@ -4,10 +4,16 @@ import asyncio
 import hashlib
 
 import httpx
+import pytest
 
+from purser.budget.errors import LedgerUnavailable
+from purser.budget.postgres.connections import pools
+from purser.budget.postgres.connections.pools import connected, create_pool
 from purser.gateway.access.leases import LEASE_S
 from purser.gateway.access.roles import Role
+from purser.gateway.postgres.keys import Keys
 from tests.gateway.conftest import RunningGateway
+from tests.support.actors import TESTER
 
 
 async def test_a_key_is_shown_once_and_stored_only_as_its_digest(
@@ -209,3 +215,17 @@ async def test_a_key_that_has_expired_is_live_again_once_it_ends_later(
     assert (await carol.get("/v1/budgets")).status_code == 401
     (await admin.patch(f"/v1/keys/{made['key_id']}", json={"expires_in_s": 60})).raise_for_status()
     assert (await carol.get("/v1/budgets")).status_code == 200
+
+
+async def test_keys_are_an_unavailable_ledger_in_time_while_no_connection_is_free(
+    emptied_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "ACQUIRE_S", 0.1)
+    async with await create_pool(emptied_dsn, size=1) as pool, connected(pool, None), asyncio.timeout(5):
+        keys = Keys(pool)
+        for step in (
+            keys.list("t"), keys.tenants(), keys.signer("t", "k"), keys.revoke("t", "k", by=TESTER),
+            keys.change("t", "k", by=TESTER),
+        ):  # fmt: skip
+            with pytest.raises(LedgerUnavailable, match="TimeoutError"):
+                await step

@@ -14,6 +14,8 @@ from purser.compose.settings import Settings
 
 VERSIONS = Path(__file__).parent / "migrations" / "versions"
 """Folder with a file `r<revision>.py` for each revision."""
+REVISION = "SELECT version_num FROM alembic_version"
+"""Statement that reads the revision of a database; one that was never migrated has no such table."""
 
 
 def revisions() -> tuple[str, ...]:
@@ -36,7 +38,7 @@ async def current(dsn: str) -> str | None:
     async with connected(dsn) as connection:
         if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
             return None
-        found: str | None = await connection.fetchval("SELECT version_num FROM alembic_version")
+        found: str | None = await connection.fetchval(REVISION)
         return found
 
 

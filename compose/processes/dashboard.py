@@ -9,8 +9,8 @@ from pydantic import SecretStr
 from pydantic_core import to_jsonable_python
 from temporalio.client import Client
 
-from purser.budget.postgres.connections.pools import Pool
-from purser.compose.migrate import current, head
+from purser.budget.postgres.connections.pools import Pool, fetchval
+from purser.compose.migrate import REVISION, head
 from purser.compose.processes.readiness import readiness
 from purser.compose.settings import Settings
 from purser.compose.settings.required import required
@@ -25,7 +25,7 @@ def setup(settings: Settings, pool: Pool, client: Client) -> Setup:
     return Setup(
         checks=readiness(required(settings, "dsn"), pool, client),
         versions=versions | {part: version(part) for part in _PARTS},
-        revision=lambda: current(required(settings, "dsn")),
+        revision=lambda: fetchval(pool, REVISION),
         revision_needed=head(),
         settings=shown_settings(settings),
     )

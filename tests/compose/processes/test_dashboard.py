@@ -1,13 +1,18 @@
-"""Settings on the health page of the dashboard."""
+"""What the health page of the dashboard shows of a deployment."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from temporalio.client import Client
 
-from purser.compose.processes.dashboard import shown_settings
+from purser.budget.errors import LedgerUnavailable
+from purser.budget.postgres.connections.pools import create_pool
+from purser.compose.migrate import head
+from purser.compose.processes.dashboard import setup, shown_settings
 from purser.compose.settings import Settings
+from purser.compose.stack.ports import LOOPBACK, free_port
 
 
 @pytest.mark.parametrize(
@@ -34,3 +39,14 @@ def test_settings_are_shown_without_secrets(given: dict[str, Any], value: str) -
 
 def test_every_setting_is_shown() -> None:
     assert [one.name for one in shown_settings(Settings())] == sorted(Settings.model_fields)
+
+
+async def test_the_revision_is_read_while_postgres_accepts_no_further_connection(
+    dsn: str, temporal_client: Client
+) -> None:
+    full = Settings(dsn=f"postgresql://nobody@{LOOPBACK}:{free_port()}/nothing")
+    async with await create_pool(dsn, size=1) as pool:
+        shown = setup(full, pool, temporal_client)
+        assert await shown.revision() == shown.revision_needed == head()
+    with pytest.raises(LedgerUnavailable):
+        await shown.revision()

@@ -31,7 +31,8 @@ async def health(visit: Visit, live: Live) -> Markup:
     live.start((), one.refresh_gateway, every_s=60.0)
     live.start((), one.refresh_workers, every_s=REFRESH_EVERY_S)
     live.start((), one.refresh_ledger, every_s=REFRESH_EVERY_S)
-    visit.page.spawn(one.follow_audits())
+    live.start((), one.refresh_audit, every_s=60.0)
+    visit.page.spawn(one.follow_audit())
     await live.follow((), one.refresh_readiness, every_s=REFRESH_EVERY_S)
     return one.shown()
 
@@ -106,12 +107,15 @@ class _HealthPage:
             )
         )
 
-    async def follow_audits(self) -> None:
+    async def refresh_audit(self) -> None:
+        """Reads the last audit of any process."""
+        await self._visit.services.pages.audits.refresh()
+        self._show_audit()
+
+    async def follow_audit(self) -> None:
         """Shows the progress of an audit, whoever started it."""
-        audits = self._visit.services.pages.audits
-        await audits.refresh()
         while True:
-            changed = audits.changed
+            changed = self._visit.services.pages.audits.changed
             self._show_audit()
             await changed.wait()
 

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import asyncpg
 import pytest
 from playwright.async_api import Browser, Route, expect
 
@@ -17,6 +18,7 @@ from purser.gateway.http.problems import problem_of
 from tests.gateway.dashboard.approvals.test_page import asks, grants
 from tests.gateway.dashboard.conftest import Tenant, running_stack
 from tests.support.databases import fresh_database
+from tests.support.ledger import until_waiting
 from tests.support.servers.browser import Watch, in_both_themes, shot
 from tests.support.servers.forked import Forks
 
@@ -54,6 +56,27 @@ async def test_ledger_outage_is_shown_nothing_is_decided_and_the_page_recovers_b
             await expect(page.locator(".outcome")).to_contain_text("You approved 876 tokens")
             assert await grants(tenant) == [876]
         assert tenant.watch.complaints == []
+
+
+async def test_health_page_that_opens_while_the_ledger_goes_away_follows_audits_once_it_is_back(
+    forks: Forks, postgres: EmbeddedPostgres, temporal_address: str, run_dir: Path, browser: Browser
+) -> None:
+    dsn = await postgres.start()
+    await migrate(dsn)
+    async with running_stack(forks, dsn, temporal_address, run_dir) as stack:
+        tenant = Tenant(stack, "acme", browser, Watch())
+        locker = await asyncpg.connect(dsn)
+        async with tenant.open:
+            await locker.execute("begin; lock table audit_result")
+            page = await tenant.page("/health")
+            await until_waiting(tenant.pool, 1)
+            await asyncio.to_thread(postgres.stop)
+            await expect(page.locator(".trouble")).to_contain_text("The ledger does not answer")
+            await postgres.start()
+            await expect(page.locator(".trouble")).to_be_empty()
+            await page.get_by_role("button", name="Run the audit").click()
+            await expect(page.get_by_text("everything agrees")).to_be_visible()
+        locker.terminate()
 
 
 async def test_gateway_stops_with_open_pages_and_they_show_it(

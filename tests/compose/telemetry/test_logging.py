@@ -20,9 +20,10 @@ from purser.context.redaction import patterns
 @pytest.fixture
 def root() -> Iterator[logging.Logger]:
     """The root logger, restored afterwards with the other ways to the log."""
-    root = logging.getLogger()
+    root, configured = logging.getLogger(), structlog.get_config()
     handlers, level, hook = root.handlers[:], root.level, threading.excepthook
     yield root
+    structlog.configure(**configured)
     root.handlers[:] = handlers
     root.setLevel(level)
     logging.captureWarnings(False)

@@ -14,11 +14,16 @@ def test_a_size_grows_with_the_share_from_a_small_one_to_all(
     assert len(proof.some(range(200), 3)) == size
 
 
-def test_which_cases_are_drawn_follows_the_seed_and_keeps_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("by", ["PURSER_TEST_SEED", "PURSER_TEST_DRAW"])
+def test_which_cases_are_drawn_follows_the_draw_or_else_the_seed_and_keeps_their_order(
+    monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
     monkeypatch.setattr(proof, "SHARE", 0)
+    monkeypatch.setenv("PURSER_TEST_SEED", "1")
+    monkeypatch.delenv("PURSER_TEST_DRAW", raising=False)
     drawn = []
-    for seed in ("1", "1", "2"):
-        monkeypatch.setenv("PURSER_TEST_SEED", seed)
+    for value in ("1", "1", "2"):
+        monkeypatch.setenv(by, value)
         drawn.append(proof.some(range(1_000), 10))
     assert drawn[0] == drawn[1] == sorted(drawn[0])
     assert drawn[0] != drawn[2]

@@ -12,7 +12,7 @@ from purser.activities.calls.attempts import Attempt, Attempts, anew
 from purser.activities.calls.uncancelled import uncancelled
 from purser.activities.models.egress.transport import SendPermit
 from purser.activities.models.metrics import OnVerdict, ignore_verdict
-from purser.budget.errors import BudgetError, LedgerUnavailable
+from purser.budget.errors import BudgetError, KeyReused, LedgerUnavailable
 from purser.budget.gate import Amount
 from purser.budget.holds import HoldAnswer, HoldRequest, HoldState
 from purser.budget.postgres.ledger.ledger import Ledger
@@ -93,7 +93,7 @@ class SideCalls:
         self._ledger = ledger
         self._on_verdict = on_verdict
         self._further: dict[tuple[str, str], str] = {}
-        """The further key under which a call asks whose own key has a settled hold, by tenant and own key."""
+        """The further key under which a call asks whose own key has a hold of no use, by tenant and own key."""
         self.attempts = Attempts(ledger, prices, on_unpriced)
         """Charges them."""
 
@@ -133,13 +133,24 @@ class SideCalls:
         return SideCall(self.attempts, tenant, self._model, answer.hold_id, quoted.full, output_tokens)
 
     async def _held(self, tenant: str, request: HoldRequest) -> HoldAnswer:
-        """Asks for a hold; a new one if an earlier attempt settled that of the key but died before using the reply."""
-        answer = await self._ledger.hold(tenant, request)
+        """Asks for a hold; under a further key if an earlier attempt died before it used the reply.
+
+        Raises:
+            KeyReused: each earlier attempt asked for something else.
+        """
+        asks = [request, *anew(request, _ATTEMPTS - 1)]
+        for ask in asks:
+            if ask is not request:
+                self._further[tenant, request.key] = ask.key
+            try:
+                answer = await self._ledger.hold(tenant, ask)
+            except KeyReused:  # messages have come meanwhile; what was asked for before ends with its lease
+                if ask is asks[-1]:
+                    raise
+                continue
+            if answer.state not in (HoldState.SETTLED, HoldState.EXPIRED):
+                break
         self._on_verdict(answer.gate)
-        for repeated in anew(request, _ATTEMPTS - 1):
-            if answer.state is HoldState.SETTLED:
-                self._further[tenant, request.key] = repeated.key
-                answer = await self._ledger.hold(tenant, repeated)
         return answer
 
     async def _release(self, tenant: str, key: str) -> None:

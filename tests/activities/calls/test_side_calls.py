@@ -1,6 +1,7 @@
 """Side calls: their holds under keys that are used again."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -46,6 +47,33 @@ async def test_an_activity_that_died_while_its_call_was_open_goes_on_under_the_s
     assert first is not None
     assert second is not None
     assert (second.hold_id, second.number) == (first.hold_id, 2)
+    await books.check()
+
+
+async def test_an_activity_that_died_long_ago_calls_again_and_its_lost_call_is_charged(pool: Pool) -> None:
+    books = Books.on(pool)
+    calls = SideCalls("m", books.ledger, PriceBook({}, {}, None))
+    died = await started(calls)
+    assert died is not None
+    books.at(datetime.now(UTC) + timedelta(days=1))
+    assert await books.ledger.sweep() == 1
+    again = await started(calls)
+    assert again is not None
+    assert again.hold_id != died.hold_id
+    await calls.attempts.settle(again, calls.attempts.report(again, Usage(input=60)))
+    assert await books.balance() == {"spent": 100 + 60}
+    await books.check()
+
+
+async def test_an_activity_that_died_before_messages_came_calls_again_with_them(pool: Pool) -> None:
+    books = Books.on(pool)
+    calls = SideCalls("m", books.ledger, PriceBook({}, {}, None))
+    died = await started(calls)
+    assert died is not None
+    larger = await calls.hold(TENANT, "k", PATH, 120)
+    assert larger is not None
+    await calls.attempts.ledger.release(TENANT, hold_id=larger.hold_id)
+    assert await books.balance() == {"held": 100}
     await books.check()
 
 

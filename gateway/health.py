@@ -32,7 +32,8 @@ class Ready(View):
 
 
 Excluded = Annotated[
-    list[str] | None, Query(max_length=20, description="Checks that do not count, for a load balancer; repeatable.")
+    list[str],
+    Query(default_factory=list, max_length=20, description="Checks that do not count, for a load balancer; repeatable"),
 ]
 Check = Callable[[], Awaitable[object]]
 """Returns if a dependency is available, raises if it is not."""
@@ -55,11 +56,11 @@ def health_router(checks: Mapping[str, Check], stopping: Callable[[], bool] = la
 
     @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz", response_model=Ready)
-    async def readyz(exclude: Excluded = None) -> Response:
+    async def readyz(exclude: Excluded) -> Response:
         """200 if all dependencies are available, else 503: names those that are not, or says that the gateway stops."""
         if stopping():
             raise GatewayStopping
-        counted = [name for name in checks if name not in (exclude or ())]
+        counted = [name for name in checks if name not in exclude]
         missing = [name for name in await cached.missing() if name in counted]
         return not_ready(missing).response() if missing else JSONResponse({"status": "ready", "checks": counted})
 

@@ -144,9 +144,10 @@ class SideCalls:
                 self._further[tenant, request.key] = ask.key
             try:
                 answer = await self._ledger.hold(tenant, ask)
-            except KeyReused:  # messages have come meanwhile; what was asked for before ends with its lease
+            except KeyReused:  # messages have come meanwhile
                 if ask is asks[-1]:
                     raise
+                await self._ledger.release(tenant, key=ask.key)
                 continue
             if answer.state not in (HoldState.SETTLED, HoldState.EXPIRED):
                 break

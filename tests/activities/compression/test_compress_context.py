@@ -317,12 +317,15 @@ async def test_a_key_that_was_closed_holds_nothing(harness: CompressionHarness) 
     assert harness.provider.served() == ()
 
 
-async def test_a_key_whose_first_try_asked_for_something_else_gives_its_hold_back(harness: CompressionHarness) -> None:
+async def test_a_key_whose_first_try_asked_for_something_else_ends_its_hold_and_asks_the_model_again(
+    harness: CompressionHarness,
+) -> None:
+    harness.answer(SUMMARY)
     hold_id = await harness.books.hold("k1", 500)
     await harness.books.ledger.start_attempt(TENANT, hold_id)
-    assert (await harness.activity(model=True).compress_context(request())).method == "extractive"
+    assert (await harness.activity(model=True).compress_context(request())).method == "model"
     assert await harness.open_holds() == 0
-    assert await harness.attempts() == [(1, "presumed")]
+    assert await harness.attempts() == [(1, "presumed"), (1, "reported")]
 
 
 async def test_without_the_database_nothing_is_asked(harness: CompressionHarness, dsn: str) -> None:

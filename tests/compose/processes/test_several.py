@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,8 +48,12 @@ class Several:
     @property
     def processes(self) -> dict[int, psutil.Process]:
         """Those that run, by process id."""
-        found = psutil.Process(self.started.process.pid).children()
-        return {process.pid: process for process in found if process.status() != psutil.STATUS_ZOMBIE}
+        running = {}
+        for process in psutil.Process(self.started.process.pid).children():
+            with suppress(psutil.NoSuchProcess):  # ended meanwhile
+                if process.status() != psutil.STATUS_ZOMBIE:
+                    running[process.pid] = process
+        return running
 
     def browser(self, **headers: str) -> httpx.AsyncClient:
         return plain_client(base_url=self.started.ready["gateway"], limits=NEW, headers=headers, timeout=30)

@@ -65,13 +65,16 @@ async def test_an_activity_that_died_long_ago_calls_again_and_its_lost_call_is_c
     await books.check()
 
 
-async def test_an_activity_that_died_before_messages_came_calls_again_with_them(pool: Pool) -> None:
+@pytest.mark.parametrize("is_charged", [True, False])
+async def test_an_activity_that_died_before_messages_came_calls_again_with_them(pool: Pool, is_charged: bool) -> None:
     books = Books.on(pool)
     calls = SideCalls("m", books.ledger, PriceBook({}, {}, None))
     died = await started(calls)
     assert died is not None
+    if is_charged:
+        await calls.attempts.settle(died, calls.attempts.report(died, Usage(input=60)))
     assert await calls.hold(TENANT, "k", PATH, 120) is not None
-    assert await books.balance() == {"spent": 100, "held": 120}
+    assert await books.balance() == {"spent": 60 if is_charged else 100, "held": 120}
     await books.check()
 
 

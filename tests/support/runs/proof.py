@@ -1,9 +1,9 @@
 """The share of inherently slow tests that a run executes.
 
 Long are those marked `proof`, as sweeps, long random runs and tables of crashes, and those marked `stack`, which start
-whole systems: one test in thirty, and half of all the time. `make proof` runs them in full. With `PURSER_TEST_PROOF` a
-run executes some of them, each at that share of its size: an eighth and a quarter (`ONE_IN`), drawn by
-`PURSER_TEST_DRAW`, which CI sets to the commit, or else by the run's seed. `make test` does that.
+whole systems: one test in twenty, and three quarters of all the time. `make proof` runs them in full. With
+`PURSER_TEST_PROOF` a run executes some of them, each at that share of its size: an eighth and a quarter (`ONE_IN`),
+drawn by `PURSER_TEST_DRAW`, which CI sets to the commit, or else by the run's seed. `make test` does that.
 """
 
 import os

@@ -20,6 +20,7 @@ from purser.gateway.sessions import window_views
 from tests.gateway.conftest import RunningGateway
 from tests.gateway.sessions.conftest import TALK
 from tests.support.context.session_requests import S1, append, problem
+from tests.support.runs.proof import some
 from tests.support.servers.commands import Commands
 from tests.support.threads import in_task
 
@@ -88,20 +89,20 @@ async def test_what_fits_whole_is_shown_unchanged(session: httpx.AsyncClient) ->
     assert not found["stats"]["optimization_applied"]
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        {},
-        {"strategy": "sliding_window"},
-        {"strategy": "token_truncation"},
-        {"strategy": "smart_truncation"},
-        {"strategy": "hybrid"},
-        {"strategy": "auto", "preference": "quality"},
-        {"preset": "shannon"},
-        {"preset": "cookhero"},
-        {"summarizer": "none"},
-    ],
-)
+QUERIES: list[dict[str, str]] = [
+    {},
+    {"strategy": "sliding_window"},
+    {"strategy": "token_truncation"},
+    {"strategy": "smart_truncation"},
+    {"strategy": "hybrid"},
+    {"strategy": "auto", "preference": "quality"},
+    {"preset": "shannon"},
+    {"preset": "cookhero"},
+    {"summarizer": "none"},
+]
+
+
+@pytest.mark.parametrize("query", some(QUERIES, 4))
 @pytest.mark.parametrize("covered", [True, False])
 async def test_every_strategy_fits_the_budget_and_accounts_for_every_message(
     gateway: RunningGateway, session: httpx.AsyncClient, query: dict[str, str], covered: bool

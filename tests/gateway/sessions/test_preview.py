@@ -23,6 +23,7 @@ from tests.gateway.conftest import RunningGateway
 from tests.support.actors import ADA
 from tests.support.agents import MODEL
 from tests.support.context.conversations import calling, result, talk
+from tests.support.runs.proof import some
 from tests.support.world import TENANT, World, calls, world
 
 LONG = 80
@@ -87,21 +88,24 @@ async def sent(
     return prompt, answer.json()
 
 
+CASES = [
+    (ROOMY, False, {"strategy": "three_part"}),
+    (ROOMY, True, {"strategy": "three_part"}),
+    (ROOMY, False, {"strategy": "sliding_window"}),
+    (ROOMY, False, {"strategy": "auto", "preference": "fast"}),
+    (TIGHT, False, {"strategy": "token_truncation"}),
+    (TIGHT, True, {"strategy": "token_truncation"}),
+    (TIGHT, False, {"strategy": "smart_truncation"}),
+    (TIGHT, False, {"strategy": "auto", "preference": "fast"}),
+    (TIGHT, False, {"strategy": "summary"}),
+    (TIGHT, True, {"strategy": "three_part"}),
+    (TIGHT, False, {"strategy": "hybrid"}),
+]
+
+
 @pytest.mark.parametrize(
     ("limit", "covered", "context"),
-    [
-        (ROOMY, False, {"strategy": "three_part"}),
-        (ROOMY, True, {"strategy": "three_part"}),
-        (ROOMY, False, {"strategy": "sliding_window"}),
-        (ROOMY, False, {"strategy": "auto", "preference": "fast"}),
-        (TIGHT, False, {"strategy": "token_truncation"}),
-        (TIGHT, True, {"strategy": "token_truncation"}),
-        (TIGHT, False, {"strategy": "smart_truncation"}),
-        (TIGHT, False, {"strategy": "auto", "preference": "fast"}),
-        (TIGHT, False, {"strategy": "summary"}),
-        (TIGHT, True, {"strategy": "three_part"}),
-        (TIGHT, False, {"strategy": "hybrid"}),
-    ],
+    some(CASES, 4),
     ids=lambda value: "-".join(value.values()) if isinstance(value, dict) else str(value),
 )
 async def test_the_window_of_a_session_is_what_the_call_of_a_task_is_sent(

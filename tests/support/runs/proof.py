@@ -2,7 +2,7 @@
 
 Long are those marked `proof`, as sweeps, long random runs and tables of crashes, and those marked `stack`, which start
 whole systems: one test in twenty, and three quarters of all the time. `make proof` runs them in full. With
-`PURSER_TEST_PROOF` a run executes some of them, each at that share of its size: an eighth and a quarter (`ONE_IN`),
+`PURSER_TEST_PROOF` a run executes some of them, each at that share of its size: one in 16 and one in 8 (`ONE_IN`),
 drawn by `PURSER_TEST_DRAW`, which CI sets to the commit, or else by the run's seed. `make test` does that.
 """
 
@@ -16,7 +16,7 @@ import pytest
 T = TypeVar("T")
 SHARE = float(os.environ.get("PURSER_TEST_PROOF") or 0)
 """Of the full size, between 0 and 1."""
-ONE_IN = {"proof": 8, "stack": 4}
+ONE_IN = {"proof": 16, "stack": 8}
 """Of how many long tests such a run executes one, by their mark."""
 
 

@@ -30,9 +30,9 @@ def test_which_cases_are_drawn_follows_the_draw_or_else_the_seed_and_keeps_their
 
 
 def marked(request: pytest.FixtureRequest, *marks: str) -> list[pytest.Item]:
-    """Forty tests, each with two cases."""
+    """Forty-eight tests, each with two cases."""
     items: list[pytest.Item] = []
-    for number in range(40):
+    for number in range(48):
         for case in "ab":
             name = f"test_{'_'.join(marks)}_{number}[{case}]"
             items.append(pytest.Function.from_parent(request.node.parent, name=name, callobj=lambda: None))
@@ -43,7 +43,7 @@ def marked(request: pytest.FixtureRequest, *marks: str) -> list[pytest.Item]:
 
 @pytest.fixture
 def long_tests(request: pytest.FixtureRequest) -> list[pytest.Item]:
-    """Forty tests marked `proof`, each with two cases."""
+    """Forty-eight tests marked `proof`, each with two cases."""
     return marked(request, "proof")
 
 
@@ -52,7 +52,7 @@ def executed(tests: list[pytest.Item]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("marks", "number"), [(["proof"], 40 // 8), (["stack"], 40 // 4), (["stack", "proof"], 40 // 8)]
+    ("marks", "number"), [(["proof"], 48 // 16), (["stack"], 48 // 8), (["stack", "proof"], 48 // 16)]
 )
 def test_a_run_with_a_share_executes_some_of_the_long_tests_with_all_their_cases_and_every_other_test(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, marks: list[str], number: int

@@ -40,10 +40,10 @@ up: .venv/.base
 first: .venv/.base
 	@$(BIN)/python docs/examples/first.py
 
-# Every short test and some of the long ones, each at a share of its size (tests/support/runs/proof.py). With TESTS, as in
+# Every short test, and with PURSER_TEST_PROOF some of the long ones (tests/support/runs/proof.py). With TESTS, as in
 # TESTS=tests/compose, whatever is there but sweeps, long random runs and tables of crashes.
 test: .venv/.dev
-	@$(if $(TESTS),$(PYTEST) -m "not proof" $(TESTS),PURSER_TEST_PROOF=$${PURSER_TEST_PROOF:-0.03} $(PYTEST))
+	@$(PYTEST) $(if $(TESTS),-m "not proof" $(TESTS),$(if $(PURSER_TEST_PROOF),,-m "not proof and not stack"))
 
 # Every long test in full.
 proof: .venv/.dev

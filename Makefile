@@ -14,8 +14,9 @@ NEW_BASE = $(PYTHON) -m venv .venv && $(PIP) --require-hashes -r requirements/uv
 endif
 INSTALL_INTO = $(UV) pip install -q --python $(1)/bin/python $(2)
 INSTALL = $(call INSTALL_INTO,.venv,$(1)) || $(PIP) $(1)
-# Tests wait for servers about a third of their time, so twice as many processes as cores keep two cores busy.
-PYTEST := $(BIN)/pytest -q -n 4 --dist worksteal --durations=10
+# Tests wait for servers, so that three processes keep two cores busy: a fourth would take longer to import and to collect
+# than it gains. Long tests wait longer.
+PYTEST = $(BIN)/pytest -q -n $(1) --dist worksteal --durations=10
 COMPILE := $(BIN)/pip-compile -q --generate-hashes --allow-unsafe --strip-extras --no-header \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
 
@@ -43,11 +44,11 @@ first: .venv/.base
 # Every short test, and with PURSER_TEST_PROOF some of the long ones (tests/support/runs/proof.py). With TESTS, as in
 # TESTS=tests/compose, whatever is there but sweeps, long random runs and tables of crashes.
 test: .venv/.dev
-	@$(PYTEST) $(if $(TESTS),-m "not proof" $(TESTS),$(if $(PURSER_TEST_PROOF),,-m "not proof and not stack"))
+	@$(call PYTEST,3) $(if $(TESTS),-m "not proof" $(TESTS),$(if $(PURSER_TEST_PROOF),,-m "not proof and not stack"))
 
 # Every long test in full.
 proof: .venv/.dev
-	@PURSER_TEST_PROOF=$${PURSER_TEST_PROOF:-1} $(PYTEST) -m "proof or stack" --timeout 3600
+	@PURSER_TEST_PROOF=$${PURSER_TEST_PROOF:-1} $(call PYTEST,4) -m "proof or stack" --timeout 3600
 
 # Tests the adapters of the client, and clients of the proxy, each in an environment of its own with the framework;
 # DOORS="langchain mcp" tests only those.

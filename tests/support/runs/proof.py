@@ -1,9 +1,9 @@
 """The share of inherently slow tests that a run executes.
 
 Long are those marked `proof`, as sweeps, long random runs and tables of crashes, and those marked `stack`, which start
-whole systems: one test in twenty, and three quarters of all the time. `make test` runs none of them, `make proof` all in
-full. With `PURSER_TEST_PROOF` a run executes some, each at that share of its size: one in 16 and one in 8 (`ONE_IN`),
-drawn by `PURSER_TEST_DRAW` or else by the run's seed. `.ci/run` does that, and draws by the commit.
+whole systems: one test in twenty, and three quarters of all the time. `make test` runs none of them, `make proof` all
+in full. With `PURSER_TEST_PROOF` a run executes some, each at that share of its size: one in 16 and one in 8
+(`ONE_IN`), drawn by `PURSER_TEST_DRAW` or else by the run's seed. `.ci/run` does that, and draws by the commit.
 """
 
 import os

@@ -48,7 +48,7 @@ def assert_gone(data: Path) -> None:
 # --- whole runs ------------------------------------------------------------------------------------------------------
 
 
-# Starts a whole system and runs each time nevertheless: it is the first command that people try.
+@pytest.mark.stack
 def test_without_a_terminal_every_figure_agrees_and_keep_leaves_it_running(purser: Purser, commands: Purser) -> None:
     demo = purser.start("demo", "--keep")
     report, data = demo.ready, directory((purser.home / "stderr.log").read_text())

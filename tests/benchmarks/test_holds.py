@@ -37,6 +37,7 @@ def test_each_reply_answers_all_that_was_said_before() -> None:
     assert (second.output, first.output < OUTPUT_CAP) == (OUTPUT_CAP, True)
 
 
+@pytest.mark.proof
 async def test_what_exceeds_a_learned_hold_is_overrun_and_a_top_up_avoids_it(pool: Pool) -> None:
     plain = await measure(pool, "own", SHORT_THEN_LONG, "100", Sizing("plain", QUANTILE))
     assert (plain.tally.served, plain.starved, plain.tally.topped_up) == (plain.tally.calls, 0, 0)
@@ -55,6 +56,7 @@ async def test_calls_that_wait_are_refused_or_never_made_are_starved(pool: Pool)
     assert tight.gate_passed
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("unit", UNITS)
 async def test_tasks_that_refusals_alone_leave_without_an_answer_end_with_one(pool: Pool, unit: str) -> None:
     task = [RecordedCall("a", 1_000 * turn, 500, " word" * 50, 50) for turn in range(1, 7)]

@@ -67,6 +67,7 @@ def writer(pool: Pool, provider: Provider) -> Summarizer:
     )
 
 
+@pytest.mark.proof
 async def test_recorded_summaries_are_replayed_over_http_and_compared_at_equal_size(pool: Pool) -> None:
     transcript = Transcript.of(row())
     async with serve_provider() as provider:

@@ -11,6 +11,7 @@ import pytest
 from purser.context.conversation.messages import Message
 from purser.context.settings import PRESETS
 from purser.context.strategies import WINDOW_PRESETS
+from tests.support.runs.proof import some
 from tests.support.world import TENANT, World, eventually
 
 STORED = 60
@@ -64,7 +65,7 @@ def test_every_preset_of_windows_is_run() -> None:
     assert ACTS.keys() == WINDOW_PRESETS.keys()
 
 
-@pytest.mark.parametrize("preset", ACTS)
+@pytest.mark.parametrize("preset", some(list(ACTS), 2))
 async def test_the_figures_of_a_preset_are_in_force_in_a_task_with_their_source(system: World, preset: str) -> None:
     session = f"preset-{uuid.uuid4().hex[:8]}"  # compressions are named after their session, and tests share one engine
     said = [Message(("user", "assistant")[n % 2], f"Sentence {n} tells about topic {n}. " * 8) for n in range(STORED)]

@@ -26,6 +26,7 @@ from purser.context.windows.builder import WindowBuilder
 from purser.context.windows.listing import build, resolve_strategy
 from tests.support.context.conversations import assistant, calling, result, talk, transcript, user
 from tests.support.context.windows import counted
+from tests.support.runs.proof import some
 
 TENANT, MODEL = "acme", "gpt-4o"
 SETTINGS = ContextSettings()
@@ -75,7 +76,7 @@ def check_partition(found: SessionWindow, messages: Sequence[Message]) -> None:
         assert index is None or index in found.window.changed or message == messages[index]
 
 
-@pytest.mark.parametrize(("strategy", "preset"), WAYS)
+@pytest.mark.parametrize(("strategy", "preset"), some(WAYS, 4))
 async def test_a_window_read_in_part_is_that_of_the_whole(
     pool: Pool, seed: int, strategy: str | None, preset: str | None
 ) -> None:
@@ -101,7 +102,7 @@ async def test_a_window_read_in_part_is_that_of_the_whole(
     assert omits, "every conversation was read whole"
 
 
-@pytest.mark.parametrize(("strategy", "preset"), WAYS)
+@pytest.mark.parametrize(("strategy", "preset"), some(WAYS, 4))
 async def test_every_message_of_a_long_session_with_a_summary_is_in_one_place(
     pool: Pool, seed: int, strategy: str | None, preset: str | None
 ) -> None:

@@ -4,7 +4,7 @@ import re
 from html import unescape
 from itertools import chain
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 import httpx
 import pytest
@@ -52,10 +52,16 @@ async def person(gateway: RunningGateway) -> httpx.AsyncClient:
 
 
 async def followed(person: httpx.AsyncClient, first: str) -> dict[str, int]:
-    """Follows all links and sends all forms, beginning at a page; returns the status of each address."""
-    found, left = {}, [first]
+    """Follows links and sends forms, beginning at a page, one for each set of parameters; returns their statuses."""
+    found: dict[str, int] = {}
+    left, shapes = [first], set[tuple[str, frozenset[str]]]()
     while left:
         address = left.pop()
+        path, _, query = address.partition("?")
+        shape = path, frozenset(parse_qs(query, keep_blank_values=True))
+        if shape in shapes:
+            continue
+        shapes.add(shape)
         answer = await person.get(address)
         found[address] = answer.status_code
         if answer.headers["content-type"].startswith("text/html") and not address.startswith("/docs"):

@@ -171,7 +171,7 @@ async def test_a_replay_answers_what_the_gate_answers_under_the_same_policies(po
         replay = await compare(books, made, proposals(chance, chance.choice([300, 1_500])), str(seed))
         seen |= {name for name in ("refused", "asked", "waited", "delayed", "eased") if getattr(replay.total, name)}
         # A few histories may happen to fit: then there are more of them.
-        if seed + 1 - start >= sized(8, 200) and {"refused", "delayed", "eased"} <= seen:
+        if seed + 1 - start >= sized(4, 200) and {"refused", "delayed", "eased"} <= seen:
             break
 
 

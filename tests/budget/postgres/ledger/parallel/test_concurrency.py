@@ -214,6 +214,7 @@ async def do_everything(seed: int, pool: Pool, index: int) -> None:
     await asyncio.gather(*background, return_exceptions=True)
 
 
+@pytest.mark.proof
 async def test_every_verb_at_once_on_overlapping_paths_ends_with_every_balance_right(
     books: Books, dsn: str, pool: Pool, seed: int
 ) -> None:

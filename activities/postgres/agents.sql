@@ -39,10 +39,11 @@ with ended as (
 select task_id from ended;
 -- name: unchecked
 -- Running tasks not checked for $1, at most $2, marked as checked: the caller checks them.
-update tasks t set checked_at = clock_timestamp()
-from (select tenant, task_id from tasks
-      where ended_at is null and coalesce(checked_at, submitted_at) < clock_timestamp() - $1::interval
-      order by coalesce(checked_at, submitted_at) limit $2 for update skip locked) d
+with due as materialized (
+    select tenant, task_id from tasks
+    where ended_at is null and coalesce(checked_at, submitted_at) < clock_timestamp() - $1::interval
+    order by coalesce(checked_at, submitted_at) limit $2 for update skip locked)
+update tasks t set checked_at = clock_timestamp() from due d
 where t.tenant = d.tenant and t.task_id = d.task_id returning t.task_id, t.tenant;
 -- name: lost
 -- For how long Temporal has not known the task's workflow.

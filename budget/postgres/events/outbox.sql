@@ -5,10 +5,11 @@ order by w.ord;
 
 -- name: claim
 -- Due messages that no other process has claimed; due again at the end of the lease ($2), in case the claimer dies.
-update outbox o set tries = o.tries + 1, next_at = coalesce($3, clock_timestamp()) + $2
-where (o.tenant, o.outbox_id) in (
+with due as materialized (
     select x.tenant, x.outbox_id from outbox x where x.sent_at is null and x.next_at <= coalesce($3, clock_timestamp())
     order by x.outbox_id limit $1 for update skip locked)
+update outbox o set tries = o.tries + 1, next_at = coalesce($3, clock_timestamp()) + $2 from due d
+where o.tenant = d.tenant and o.outbox_id = d.outbox_id
 returning o.tenant, o.outbox_id, o.workflow_id, o.signal, o.payload, o.tries;
 
 -- name: sent

@@ -89,16 +89,17 @@ select pg_try_advisory_xact_lock($1);
 -- name: mark_dormant
 -- Marks at most $3 balances that count for no budget until they move again, by the rules of `budgets`, nor for one that is
 -- exhausted soon, which looks back a day. $1 idle time, $2 now. Waits for no call.
-update balances b set dormant = true
-from (select x.tenant, x.scope_id, x.window_start
-      from (select coalesce($2, clock_timestamp()) as now) c, balances x
-      cross join lateral (select * from scopes t where t.tenant = x.tenant and t.scope_id = x.scope_id offset 0) s
-      where not x.dormant and x.held_tokens = 0 and x.held_nano = 0
-        and (calendar_start(x.window_start) <= c.now - interval '32 days'
-             or x.updated_at <= greatest(c.now - $1::interval, s.ended_at) and s.ended_at is not null
-             or s.ended_at is null and x.window_start = '-infinity' and s.kind in ('session', 'task', 'agent')
-                and x.updated_at <= c.now - greatest($1::interval, interval '24 hours'))
-      limit $3 for update of x skip locked) d
+with still as materialized (
+    select x.tenant, x.scope_id, x.window_start
+    from (select coalesce($2, clock_timestamp()) as now) c, balances x
+    cross join lateral (select * from scopes t where t.tenant = x.tenant and t.scope_id = x.scope_id offset 0) s
+    where not x.dormant and x.held_tokens = 0 and x.held_nano = 0
+      and (calendar_start(x.window_start) <= c.now - interval '32 days'
+           or x.updated_at <= greatest(c.now - $1::interval, s.ended_at) and s.ended_at is not null
+           or s.ended_at is null and x.window_start = '-infinity' and s.kind in ('session', 'task', 'agent')
+              and x.updated_at <= c.now - greatest($1::interval, interval '24 hours'))
+    limit $3 for update of x skip locked)
+update balances b set dormant = true from still d
 where b.tenant = d.tenant and b.scope_id = d.scope_id and b.window_start = d.window_start;
 
 -- name: add_up_dormant
@@ -122,13 +123,14 @@ from (select coalesce($2, clock_timestamp()) as now) c, holds h where h.state = 
 -- name: mark_shadow
 -- Marks at most $1 shadow counts whose balance is dormant, adds their calls to the totals, and returns how many they are. Waits
 -- for no call.
-with marked as (
-    update shadow_counts c set dormant = true, dormant_calls = c.calls
-    from (select x.tenant, x.scope_id, x.window_start, x.outcome, x.dormant_calls
-          from shadow_counts x
-          cross join lateral (select from balances b where b.tenant = x.tenant and b.scope_id = x.scope_id
-                                                       and b.window_start = x.window_start and b.dormant offset 0) d
-          where not x.dormant limit $1 for update of x skip locked) a
+with still as materialized (
+    select x.tenant, x.scope_id, x.window_start, x.outcome, x.dormant_calls
+    from shadow_counts x
+    cross join lateral (select from balances b where b.tenant = x.tenant and b.scope_id = x.scope_id
+                                                 and b.window_start = x.window_start and b.dormant offset 0) d
+    where not x.dormant limit $1 for update of x skip locked
+), marked as (
+    update shadow_counts c set dormant = true, dormant_calls = c.calls from still a
     where c.tenant = a.tenant and c.scope_id = a.scope_id and c.window_start = a.window_start and c.outcome = a.outcome
     returning c.tenant, c.scope_id, c.outcome, c.calls - a.dormant_calls as calls
 ), added as (
@@ -172,10 +174,11 @@ from (select coalesce($1, clock_timestamp()) as now) c, approvals a where a.stat
 
 -- name: count_ended
 -- Adds at most $1 requests that have ended to the totals, and returns how many they are. $2 bounds of waits, in seconds.
-with ended as (
-    update approvals a set counted = true
-    from (select x.tenant, x.approval_id from approvals x where x.state <> 'pending' and not x.counted
-          limit $1 for update of x skip locked) e
+with uncounted as materialized (
+    select x.tenant, x.approval_id from approvals x where x.state <> 'pending' and not x.counted
+    limit $1 for update of x skip locked
+), ended as (
+    update approvals a set counted = true from uncounted e
     where a.tenant = e.tenant and a.approval_id = e.approval_id
     returning a.*
 ), added as (
